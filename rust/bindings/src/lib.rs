@@ -1,0 +1,1 @@
+//! Python bindings of toolprune: conversion, the GIL and errors, no logic.
