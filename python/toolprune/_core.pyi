@@ -1,0 +1,112 @@
+"""The compiled half of toolprune."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypedDict, final
+
+__version__: str
+
+class Totals(TypedDict):
+    """Sums over every log that was read. The contract of each figure is `docs/formats.md`."""
+
+    files: int
+    bytes: int
+    lines: int
+    malformed_lines: int
+    tool_results: int
+    code_points: int
+    over_threshold: int
+    already_cut: int
+    ui_copy_bytes: int
+
+class ToolRow(TypedDict):
+    """The results of one tool; `tool` is None for results whose call is nowhere."""
+
+    tool: str | None
+    results: int
+    code_points: int
+    over_threshold: int
+
+class ResultRow(TypedDict):
+    """One tool result, where it stands and how long it is."""
+
+    path: str
+    format: str
+    session: str | None
+    line: int
+    offset: int
+    seq: int | None
+    turn: int | None
+    step: int | None
+    tool: str | None
+    call_id: str | None
+    is_error: bool
+    code_points: int
+    tokens: int
+    already_cut: bool
+    sidechain: bool | None
+
+class MalformedRow(TypedDict):
+    """A line that could not be read."""
+
+    path: str
+    line: int
+    offset: int
+    reason: str
+
+class SkippedRow(TypedDict):
+    """A file that was not read."""
+
+    path: str
+    reason: str
+
+@final
+class Scan:
+    """What a scan found. Immutable."""
+
+    @property
+    def totals(self) -> Totals: ...
+    @property
+    def by_tool(self) -> list[ToolRow]:
+        """One row a tool, the most code points first, then by name."""
+    @property
+    def malformed(self) -> list[MalformedRow]:
+        """The first 100, in the order of the files."""
+    @property
+    def skipped(self) -> list[SkippedRow]: ...
+    @property
+    def results(self) -> list[ResultRow]:
+        """The largest over the threshold, longest first; every result in the order of the logs where all were asked for."""
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """The rows of `results` as an Arrow stream of record batches, for polars, DuckDB, pandas and pyarrow."""
+
+def scan(
+    files: Sequence[str],
+    *,
+    threshold: int,
+    head: int,
+    tail: int,
+    marker: str,
+    largest: int,
+    all_results: bool,
+    unique: bool,
+    strict: bool,
+    threads: int,
+    progress: Callable[[int], None] | None = None,
+    on_results: Callable[[list[ResultRow]], None] | None = None,
+) -> Scan:
+    """Scan these files, in this order, on `threads` threads (0: one for each processor).
+
+    `progress` is called about ten times a second with the bytes read so far. With `on_results`, every result over the
+    threshold (every result with `all_results`) is handed over in the order of the logs while the scan runs, and none is
+    kept. `head`, `tail` and `marker` say what counts as already cut, `largest` how many results are kept.
+
+    Raises OSError never for one file among several: what cannot be opened is in `Scan.skipped`.
+    Raises KeyboardInterrupt within 200 ms of Ctrl-C, and whatever a callback raises.
+    """
+
+def cut(text: str, *, threshold: int, head: int, tail: int, marker: str) -> str | None: ...
+def cut_blocks(
+    blocks: Sequence[dict[str, Any]], *, threshold: int, head: int, tail: int, marker: str
+) -> list[dict[str, Any]] | None: ...
+def is_cut(text: str, *, head: int, tail: int, marker: str) -> bool: ...
+def code_points(data: bytes | bytearray | memoryview) -> int: ...
