@@ -1,1 +1,167 @@
-//! placeholder
+//! Code points and UTF-16 units of UTF-8, in bulk, and the cut of UTF-8 blocks.
+//!
+//! The counts look at lead bytes alone, so they take WTF-8 too (UTF-8 that may hold lone surrogates) and never fail:
+//! over other bytes they count every byte that is no continuation byte.
+
+use crate::cut::{Budget, BudgetError};
+
+/// Bytes summed in one `u8` lane before it is widened: below 256, and a whole number of vectors.
+const CHUNK: usize = 192;
+
+/// The number of code points in UTF-8.
+#[must_use]
+pub fn code_points(utf8: &[u8]) -> u64 {
+    count(utf8, |byte| u8::from(is_lead(byte)))
+}
+
+/// The length of UTF-8 text in UTF-16 units: 2 for a code point of four bytes, 1 for any other.
+#[must_use]
+pub fn utf16_units(utf8: &[u8]) -> u64 {
+    code_points(utf8) + count(utf8, |byte| u8::from(byte >= 0xF0))
+}
+
+/// The byte offset of the `n`-th code point, from 0; the length of `utf8` when it has no more than `n`.
+#[must_use]
+pub fn nth_code_point(utf8: &[u8], n: u64) -> usize {
+    let mut before = 0;
+    let mut start = 0;
+    for chunk in utf8.chunks(CHUNK) {
+        let through = before + code_points(chunk);
+        if through > n {
+            break;
+        }
+        before = through;
+        start += chunk.len();
+    }
+    for (offset, &byte) in utf8[start..].iter().enumerate() {
+        if is_lead(byte) {
+            if before == n {
+                return start + offset;
+            }
+            before += 1;
+        }
+    }
+    utf8.len()
+}
+
+/// Cuts the text blocks of one result: one text a block, in order, or `None` when they are within the budget.
+///
+/// `marker` is the one that the budget was made for. An empty text stands for a block to drop.
+///
+/// # Errors
+/// [`BudgetError::TooLong`], as in [`Budget::plan`].
+pub fn cut(blocks: &[&str], budget: &Budget, marker: &str) -> Result<Option<Vec<String>>, BudgetError> {
+    let lengths: Vec<u64> = blocks.iter().map(|block| code_points(block.as_bytes())).collect();
+    let Some(plan) = budget.plan(&lengths)? else { return Ok(None) };
+    let cut = blocks.iter().zip(plan.pieces(&lengths)).map(|(block, piece)| {
+        let head_end = nth_code_point(block.as_bytes(), piece.head_end);
+        let rest = &block[head_end..];
+        let tail_start = nth_code_point(rest.as_bytes(), piece.tail_start - piece.head_end);
+        let marker = if piece.marker { marker } else { "" };
+        [&block[..head_end], marker, &rest[tail_start..]].concat()
+    });
+    Ok(Some(cut.collect()))
+}
+
+/// Whether a byte begins a code point: any but `10xxxxxx`.
+const fn is_lead(byte: u8) -> bool {
+    byte & 0xC0 != 0x80
+}
+
+/// The sum over all bytes of `of`, which is 0 or 1; lanes of one byte keep the loop at the speed of memory.
+fn count(bytes: &[u8], of: impl Fn(u8) -> u8) -> u64 {
+    let (chunks, rest) = bytes.as_chunks::<CHUNK>();
+    let sum = |bytes: &[u8]| u64::from(bytes.iter().map(|&byte| of(byte)).sum::<u8>());
+    chunks.iter().map(|chunk| sum(chunk)).sum::<u64>() + sum(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const FAMILY: &str = "👨\u{200d}👩\u{200d}👧"; // 5 code points, 18 bytes, 8 units
+
+    #[test]
+    fn each_length_of_utf8_counts_one_code_point_and_four_bytes_count_two_units() {
+        let text = "aé漢😀"; // 1, 2, 3 and 4 bytes
+        assert_eq!((code_points(text.as_bytes()), utf16_units(text.as_bytes())), (4, 5));
+        assert_eq!((code_points(FAMILY.as_bytes()), utf16_units(FAMILY.as_bytes())), (5, 8));
+        assert_eq!((code_points(b""), utf16_units(b"")), (0, 0));
+    }
+
+    #[test]
+    fn a_lone_surrogate_in_wtf8_counts_one_and_one() {
+        assert_eq!((code_points(b"\xED\xA0\xBD"), utf16_units(b"\xED\xA0\xBD")), (1, 1));
+    }
+
+    #[test]
+    fn the_nth_code_point_is_found_in_the_first_chunk_and_behind_many() {
+        assert_eq!([0, 1, 2, 3, 4, 5].map(|n| nth_code_point("aé漢😀".as_bytes(), n)), [0, 1, 3, 6, 10, 10]);
+        let han = "漢".repeat(1000);
+        assert_eq!(nth_code_point(han.as_bytes(), 64), 192); // the first past a chunk's end
+        assert_eq!(nth_code_point(han.as_bytes(), 999), 2997);
+        assert_eq!(nth_code_point(han.as_bytes(), 1000), 3000);
+        assert_eq!(nth_code_point(han.as_bytes(), u64::MAX), 3000);
+    }
+
+    #[test]
+    fn a_code_point_over_a_chunk_edge_is_counted_once_and_found_whole() {
+        let text = "a".repeat(191) + "😀b";
+        assert_eq!(code_points(text.as_bytes()), 193);
+        assert_eq!(nth_code_point(text.as_bytes(), 191), 191);
+        assert_eq!(nth_code_point(text.as_bytes(), 192), 195);
+    }
+
+    #[test]
+    fn the_middle_goes_and_the_marker_stands_for_it() {
+        let budget = Budget::new(6, 2, 1, 1).unwrap();
+        assert_eq!(cut(&["😀é漢bcdé"], &budget, "…").unwrap().unwrap(), ["😀é…é"]);
+        assert_eq!(cut(&["😀é漢bcé"], &budget, "…"), Ok(None));
+    }
+
+    #[test]
+    fn blocks_left_without_text_come_back_empty() {
+        let budget = Budget::new(6, 2, 1, 1).unwrap();
+        let cut = cut(&["ab", "", "cde", "fgh", "", "i"], &budget, "…").unwrap().unwrap();
+        assert_eq!(cut, ["ab", "", "…", "", "", "i"]);
+    }
+
+    proptest! {
+        #[test]
+        fn counts_and_offsets_are_those_of_std(text: String, repeat in 1_usize..40) {
+            let text = text.repeat(repeat);
+            prop_assert_eq!(code_points(text.as_bytes()), text.chars().count() as u64);
+            prop_assert_eq!(utf16_units(text.as_bytes()), text.encode_utf16().count() as u64);
+            for (n, (offset, _)) in text.char_indices().enumerate() {
+                prop_assert_eq!(nth_code_point(text.as_bytes(), n as u64), offset);
+            }
+        }
+
+        #[test]
+        fn a_cut_leaves_head_marker_and_tail_and_a_second_pass_nothing_to_do(
+            blocks in proptest::collection::vec(".{0,12}", 0..6),
+            (head, tail, slack) in (0_u64..8, 0_u64..8, 0_u64..8),
+            marker in ".{0,5}",
+        ) {
+            let marker_length = code_points(marker.as_bytes());
+            let threshold = (head + marker_length + tail + slack).max(1);
+            let budget = Budget::new(threshold, head, tail, marker_length).unwrap();
+            let blocks: Vec<&str> = blocks.iter().map(String::as_str).collect();
+            let whole: Vec<char> = blocks.concat().chars().collect();
+            match cut(&blocks, &budget, &marker).unwrap() {
+                None => prop_assert!(whole.len() as u64 <= threshold),
+                Some(after) => {
+                    prop_assert!(whole.len() as u64 > threshold);
+                    let (head, tail) = (usize::try_from(head).unwrap(), usize::try_from(tail).unwrap());
+                    let kept: String = whole[..head].iter().chain(&whole[whole.len() - tail..]).collect();
+                    let (first, last) = kept.split_at(nth_code_point(kept.as_bytes(), head as u64));
+                    prop_assert_eq!(after.concat(), format!("{first}{marker}{last}"));
+                    let again: Vec<&str> = after.iter().map(String::as_str).collect();
+                    prop_assert_eq!(cut(&again, &budget, &marker), Ok(None));
+                }
+            }
+        }
+    }
+}
