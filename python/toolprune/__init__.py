@@ -1,0 +1,48 @@
+"""toolprune keeps tool results from filling a language-model agent's context.
+
+The names below are the whole public interface. Each is loaded when it is first used.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolprune._core import __version__
+    from toolprune.config import CutConfig
+    from toolprune.cut import code_points, cut, cut_blocks, is_cut
+    from toolprune.errors import ToolpruneError
+    from toolprune.logs.scan import Scan, scan
+
+__all__ = [
+    "CutConfig",
+    "Scan",
+    "ToolpruneError",
+    "__version__",
+    "code_points",
+    "cut",
+    "cut_blocks",
+    "is_cut",
+    "scan",
+]
+
+_HOMES = {
+    "toolprune._core": ("__version__",),
+    "toolprune.config": ("CutConfig",),
+    "toolprune.cut": ("code_points", "cut", "cut_blocks", "is_cut"),
+    "toolprune.errors": ("ToolpruneError",),
+    "toolprune.logs.scan": ("Scan", "scan"),
+}
+
+
+def __getattr__(name: str) -> object:
+    for home, names in _HOMES.items():
+        if name in names:
+            module = import_module(home)
+            # Together: importing the module `toolprune.cut` binds it to this package's `cut`, which is the function's name.
+            globals().update({each: getattr(module, each) for each in names})
+            return globals()[name]
+    raise AttributeError(f"module 'toolprune' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,5 @@
+"""`python -m toolprune` is `toolprune`."""
+
+from toolprune.cli import main
+
+main()

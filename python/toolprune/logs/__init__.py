@@ -1,0 +1,1 @@
+"""Session logs: finding the files, and scanning them."""
