@@ -53,7 +53,8 @@ impl Budget {
     /// # Errors
     /// [`BudgetError::TooLong`] when the lengths sum past `u64`.
     pub fn plan(&self, lengths: &[u64]) -> Result<Option<Plan>, BudgetError> {
-        let total = lengths.iter().try_fold(0_u64, |sum, &length| sum.checked_add(length)).ok_or(BudgetError::TooLong)?;
+        let total =
+            lengths.iter().try_fold(0_u64, |sum, &length| sum.checked_add(length)).ok_or(BudgetError::TooLong)?;
         // The tail is within the threshold, which the total exceeds: the difference cannot wrap.
         Ok((total > self.threshold).then(|| Plan { gap_start: self.head, gap_end: total - self.tail }))
     }
@@ -136,10 +137,7 @@ mod tests {
     #[test]
     fn a_gap_over_three_blocks_empties_the_middle_one() {
         // 12,000 in all: the gap is [4096, 10976).
-        assert_eq!(
-            pieces(host(), &[4000, 4000, 4000]),
-            [(4000, 4000, false), (96, 4000, true), (0, 2976, false)]
-        );
+        assert_eq!(pieces(host(), &[4000, 4000, 4000]), [(4000, 4000, false), (96, 4000, true), (0, 2976, false)]);
     }
 
     #[test]

@@ -1,0 +1,232 @@
+//! The cut of Python strings and content blocks, and the count of UTF-8 bytes.
+//!
+//! Strings are measured, sliced and compared by the stable C-API's own code-point calls, in the form in which the
+//! interpreter holds them: nothing is encoded, and a lone surrogate is a code point like any other.
+
+use std::ffi::CString;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::ffi;
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyMemoryView, PySequence, PyString};
+use toolprune_core::cut::{Budget, BudgetError, Piece};
+use toolprune_core::text;
+
+/// Bytes from which other threads run while these are counted: below, the switch costs more than the count.
+const DETACH_FROM: usize = 64 * 1024;
+
+/// Cut a text to head, marker and tail; None when it is within the threshold.
+#[pyfunction]
+#[pyo3(name = "cut", signature = (text, *, threshold, head, tail, marker))]
+pub(crate) fn py_cut<'py>(
+    text: &Bound<'py, PyString>,
+    threshold: &Bound<'py, PyAny>,
+    head: &Bound<'py, PyAny>,
+    tail: &Bound<'py, PyAny>,
+    marker: &Bound<'py, PyString>,
+) -> PyResult<Option<Bound<'py, PyString>>> {
+    let lengths = [length(text)];
+    let plan = budget(threshold, head, tail, marker)?.plan(&lengths).map_err(to_value_error)?;
+    let piece = plan.and_then(|plan| plan.pieces(&lengths).next());
+    piece.map(|piece| cut_string(text, piece, marker)).transpose()
+}
+
+/// Cut the text blocks of one result; None when they are within the threshold.
+#[pyfunction]
+#[pyo3(name = "cut_blocks", signature = (blocks, *, threshold, head, tail, marker))]
+pub(crate) fn py_cut_blocks<'py>(
+    blocks: &Bound<'py, PySequence>,
+    threshold: &Bound<'py, PyAny>,
+    head: &Bound<'py, PyAny>,
+    tail: &Bound<'py, PyAny>,
+    marker: &Bound<'py, PyString>,
+) -> PyResult<Option<Bound<'py, PyList>>> {
+    if blocks.is_instance_of::<PyString>() {
+        return Err(PyTypeError::new_err("blocks must be a list of dicts, not a str: cut a text with cut()"));
+    }
+    let budget = budget(threshold, head, tail, marker)?;
+    let blocks = blocks.to_list()?;
+    let texts = blocks.iter().map(|block| text_of(&block)).collect::<PyResult<Vec<_>>>()?;
+    let lengths: Vec<u64> = texts.iter().flatten().map(length).collect();
+    let Some(plan) = budget.plan(&lengths).map_err(to_value_error)? else { return Ok(None) };
+
+    let cut = PyList::empty(blocks.py());
+    let mut pieces = plan.pieces(&lengths);
+    for (block, text) in blocks.iter().zip(texts) {
+        match text.and_then(|text| Some((text, pieces.next()?))) {
+            None => cut.append(block)?,
+            Some((text, piece)) => {
+                let kept = cut_string(&text, piece, marker)?;
+                if length(&kept) > 0 {
+                    cut.append(with_text(&block, &kept)?)?;
+                }
+            }
+        }
+    }
+    Ok(Some(cut))
+}
+
+/// Whether a text is exactly what a cut leaves.
+#[pyfunction]
+#[pyo3(name = "is_cut", signature = (text, *, head, tail, marker))]
+pub(crate) fn py_is_cut(
+    text: &Bound<'_, PyString>,
+    head: &Bound<'_, PyAny>,
+    tail: &Bound<'_, PyAny>,
+    marker: &Bound<'_, PyString>,
+) -> PyResult<bool> {
+    let (head, tail) = (limit("head", head)?, limit("tail", tail)?);
+    let kept = u128::from(head) + u128::from(length(marker)) + u128::from(tail);
+    Ok(u128::from(length(text)) == kept && holds_at(text, marker, head)?)
+}
+
+/// The number of code points in UTF-8 bytes.
+#[pyfunction]
+#[pyo3(name = "code_points", signature = (data, /))]
+pub(crate) fn py_code_points(py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResult<u64> {
+    let bytes = immutable_bytes(data)?;
+    let utf8 = bytes.as_bytes();
+    let count = || std::str::from_utf8(utf8).map(|valid| text::code_points(valid.as_bytes()));
+    let counted = if utf8.len() > DETACH_FROM { py.detach(count) } else { count() };
+    counted.map_err(|error| {
+        let at = error.valid_up_to();
+        PyValueError::new_err(format!("data is not UTF-8: byte 0x{:02x} at offset {at} cannot stand there", utf8[at]))
+    })
+}
+
+/// The bytes of a bytes-like object: `bytes` itself, a copy of anything else, since another thread may write to it
+/// while it is counted and the stable ABI of Python 3.10 has no way to hold on to a buffer.
+fn immutable_bytes<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+    if let Ok(bytes) = data.cast::<PyBytes>() {
+        return Ok(bytes.clone());
+    }
+    let view = PyMemoryView::from(data)
+        .map_err(|_| PyTypeError::new_err(format!("data must be bytes-like, not {}", type_name(data))))?;
+    Ok(view.call_method0(intern!(data.py(), "tobytes"))?.cast_into()?)
+}
+
+fn budget(
+    threshold: &Bound<'_, PyAny>,
+    head: &Bound<'_, PyAny>,
+    tail: &Bound<'_, PyAny>,
+    marker: &Bound<'_, PyString>,
+) -> PyResult<Budget> {
+    let (threshold, head, tail) = (limit("threshold", threshold)?, limit("head", head)?, limit("tail", tail)?);
+    Budget::new(threshold, head, tail, length(marker)).map_err(to_value_error)
+}
+
+/// A limit in code points: an int of 64 bits without sign, or an error that names it.
+fn limit(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
+    value.extract().map_err(|_| {
+        if value.is_instance_of::<PyInt>() {
+            PyValueError::new_err(format!("{name} must be from 0 to 2**64 - 1 code points, not {value}"))
+        } else {
+            PyTypeError::new_err(format!("{name} must be an int, not {}", type_name(value)))
+        }
+    })
+}
+
+fn to_value_error(error: BudgetError) -> PyErr {
+    PyValueError::new_err(error.to_string())
+}
+
+fn type_name(value: &Bound<'_, PyAny>) -> String {
+    value.get_type().name().map_or_else(|_| "an unnamed type".to_owned(), |name| name.to_string())
+}
+
+/// The text of a text block: a dict whose `type` is `"text"` and whose `text` is a str.
+fn text_of<'py>(block: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyString>>> {
+    let py = block.py();
+    let Ok(block) = block.cast::<PyDict>() else { return Ok(None) };
+    let Some(kind) = block.get_item(intern!(py, "type"))? else { return Ok(None) };
+    if !kind.is_instance_of::<PyString>() || !kind.eq(intern!(py, "text"))? {
+        return Ok(None);
+    }
+    Ok(block.get_item(intern!(py, "text"))?.and_then(|text| text.cast_into().ok()))
+}
+
+/// A copy of a text block with another text, its other keys and their order as they were.
+fn with_text<'py>(block: &Bound<'py, PyAny>, text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyDict>> {
+    let copy = block.cast::<PyDict>()?.copy()?;
+    copy.set_item(intern!(block.py(), "text"), text)?;
+    Ok(copy)
+}
+
+/// What a piece keeps of a string, the marker in its place.
+fn cut_string<'py>(
+    text: &Bound<'py, PyString>,
+    piece: Piece,
+    marker: &Bound<'py, PyString>,
+) -> PyResult<Bound<'py, PyString>> {
+    let tail = substring(text, piece.tail_start, length(text))?;
+    if piece.marker {
+        start_and(text, piece.head_end, marker, &tail)
+    } else {
+        concat(&substring(text, 0, piece.head_end)?, &tail)
+    }
+}
+
+/// The length of a string in code points.
+fn length(text: &Bound<'_, PyString>) -> u64 {
+    #[expect(unsafe_code, reason = "PyO3 has no call for it: `len` would run a subclass's own `__len__`")]
+    // SAFETY: `text` is a live str, for which the call cannot fail.
+    let length = unsafe { ffi::PyUnicode_GetLength(text.as_ptr()) };
+    length.unsigned_abs() as u64
+}
+
+/// The code points `[start, end)` of a string; the string itself when that is all of it.
+fn substring<'py>(text: &Bound<'py, PyString>, start: u64, end: u64) -> PyResult<Bound<'py, PyString>> {
+    #[expect(unsafe_code, reason = "PyO3 has no call for it: a slice would run a subclass's own `__getitem__`")]
+    // SAFETY: `text` is a live str and both bounds are within its length; the result is a new reference, or null with
+    // an exception set.
+    let part = unsafe {
+        let part = ffi::PyUnicode_Substring(text.as_ptr(), offset(start), offset(end));
+        Bound::from_owned_ptr_or_err(text.py(), part)
+    };
+    Ok(part?.cast_into()?)
+}
+
+/// One string after the other; the other itself when one is empty.
+fn concat<'py>(first: &Bound<'py, PyString>, second: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
+    #[expect(unsafe_code, reason = "PyO3 has no call for it: `+` would run a subclass's own `__add__`")]
+    // SAFETY: both are live strs; the result is a new reference, or null with an exception set.
+    let whole =
+        unsafe { Bound::from_owned_ptr_or_err(first.py(), ffi::PyUnicode_Concat(first.as_ptr(), second.as_ptr())) };
+    Ok(whole?.cast_into()?)
+}
+
+/// The first `head` code points of a text, the marker and the tail.
+///
+/// Slices put together, here and in Python, copy the head twice; a format with a precision copies it once.
+fn start_and<'py>(
+    text: &Bound<'py, PyString>,
+    head: u64,
+    marker: &Bound<'py, PyString>,
+    tail: &Bound<'py, PyString>,
+) -> PyResult<Bound<'py, PyString>> {
+    let format = CString::new(format!("%.{head}U%U%U"))?;
+    #[expect(unsafe_code, reason = "PyO3 has no call for it")]
+    // SAFETY: the format takes three strs, which are live, and its precision is within the text's length; the result
+    // is a new reference, or null with an exception set.
+    let whole = unsafe {
+        let whole = ffi::PyUnicode_FromFormat(format.as_ptr(), text.as_ptr(), marker.as_ptr(), tail.as_ptr());
+        Bound::from_owned_ptr_or_err(text.py(), whole)
+    };
+    Ok(whole?.cast_into()?)
+}
+
+/// Whether `part` stands in `text` at this code point.
+fn holds_at(text: &Bound<'_, PyString>, part: &Bound<'_, PyString>, at: u64) -> PyResult<bool> {
+    const FORWARD: i32 = -1;
+    #[expect(unsafe_code, reason = "PyO3 has no call for it: `startswith` could be a subclass's own")]
+    // SAFETY: both are live strs and the call bounds the offsets; -1 is a match at the start of the span.
+    let found =
+        unsafe { ffi::PyUnicode_Tailmatch(text.as_ptr(), part.as_ptr(), offset(at), offset(length(text)), FORWARD) };
+    if found < 0 { Err(PyErr::fetch(text.py())) } else { Ok(found == 1) }
+}
+
+/// An offset within a string, which is never longer than the C-API's own type of lengths.
+fn offset(code_points: u64) -> ffi::Py_ssize_t {
+    ffi::Py_ssize_t::try_from(code_points).unwrap_or(ffi::Py_ssize_t::MAX)
+}
