@@ -37,8 +37,8 @@ GREP = (
     "tides/api/extremes.py:42:from tides.harmonics import load_constituents, next_high_water",
 )
 CHINESE = (
-    "潮位预报由三十七个分潮叠加而成，其中半日分潮决定了大部分水位变化，风和气压造成的偏差另行记录，以厘米为单位保存在观测表中，每日凌晨核对一次。",
-    "港口管理员在大潮前两天收到提醒；若预报水位高于警戒线二十厘米，则同时通知值班员，并在页面顶部显示橙色横幅，直到水位回落到警戒线以下为止。",
+    "潮位预报由三十七个分潮叠加而成，其中半日分潮决定了大部分水位变化，风和气压造成的偏差另行记录，以厘米为单位保存在观测表中，每日凌晨核对一次。",  # noqa: RUF001
+    "港口管理员在大潮前两天收到提醒；若预报水位高于警戒线二十厘米，则同时通知值班员，并在页面顶部显示橙色横幅，直到水位回落到警戒线以下为止。",  # noqa: RUF001
 )
 
 
@@ -98,11 +98,11 @@ class ClaudeCode:
         """Append one model response."""
         self.requests += 1
         read, self.context = self.context, self.context + 900
-        usage = {"input_tokens": 6, "cache_creation_input_tokens": 900, "cache_read_input_tokens": read}
+        usage: Json = {"input_tokens": 6, "cache_creation_input_tokens": 900, "cache_read_input_tokens": read}
         usage |= {"output_tokens": 120, "service_tier": "standard"}
         message_id = "msg_01" + name_of(self.session, self.agent, "message", self.requests).replace("-", "")[:22]
         for block in blocks:
-            message = {"model": "claude-sonnet-4-5", "id": message_id, "type": "message", "role": "assistant"}
+            message: Json = {"model": "claude-sonnet-4-5", "id": message_id, "type": "message", "role": "assistant"}
             message |= {"content": [block], "stop_reason": "tool_use", "stop_sequence": None, "usage": usage}
             self.event("assistant", message=message, requestId=f"req_{self.requests:04}")
 
@@ -333,7 +333,7 @@ def dsh_alerts() -> bytes:
         "edit", {"path": "tides/alerts.py"}, [text_block("Error: old text not found in tides/alerts.py")], is_error=True
     )
     picture = {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="}
-    log.use("read", {"path": "docs/alert.png"}, [text_block("1 picture"), picture, text_block("640 × 480")])
+    log.use("read", {"path": "docs/alert.png"}, [text_block("1 picture"), picture, text_block("640 × 480")])  # noqa: RUF001
     log.use("bash", {"command": "exit 3"}, [text_block("[exit code: 3]")])
     log.end()
     return written(log.events)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import zstandard
+
 from plain_json import NotJsonError, Number, Value, parse
 
 MEBIBYTE = 1 << 20
