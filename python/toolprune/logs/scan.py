@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from toolprune import _core, defaults
-from toolprune.logs.discover import discover
+from toolprune.logs.discover import Found, discover
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -93,11 +93,38 @@ def scan(
         KeyboardInterrupt: within 200 ms of Ctrl-C.
         Whatever a callback raises.
     """
+    named = [paths] if isinstance(paths, str | os.PathLike) else paths
+    return scan_files(
+        discover(os.fspath(path) for path in named),
+        threshold=threshold,
+        all_results=all_results,
+        unique=unique,
+        strict=strict,
+        largest=largest,
+        threads=threads,
+        cut=cut,
+        progress=progress,
+        on_results=on_results,
+    )
+
+
+def scan_files(
+    found: Found,
+    *,
+    threshold: int = defaults.THRESHOLD,
+    all_results: bool = False,
+    unique: bool = False,
+    strict: bool = False,
+    largest: int = defaults.LARGEST,
+    threads: int = defaults.THREADS,
+    cut: CutConfig | None = None,
+    progress: Callable[[int], None] | None = None,
+    on_results: Callable[[list[ResultRow]], None] | None = None,
+) -> Scan:
+    """Scan what was discovered; the rest is as `scan` says."""
     _check("threshold", threshold, least=1)
     _check("largest", largest, least=0)
     _check("threads", threads, least=0)
-    named = [paths] if isinstance(paths, str | os.PathLike) else paths
-    found = discover([os.fspath(path) for path in named])
     rows = _core.scan(
         found.files,
         threshold=threshold,

@@ -1,0 +1,75 @@
+# A fresh machine needs Python 3.10 or later, cargo and a C compiler; everything else comes into $(VENV).
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip --disable-pip-version-check --quiet
+
+# One interpreter for maturin, clippy and the tests, so that cargo builds the bindings once.
+export PYO3_PYTHON := $(abspath $(BIN)/python)
+
+ENVIRONMENT := $(VENV)/.environment
+PACKAGE := $(VENV)/.package
+BENCH := $(VENV)/.bench
+WHEELS := $(VENV)/wheels
+
+SOURCES := $(shell find rust/core rust/bindings python -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi') \
+	Cargo.toml $(wildcard Cargo.lock) pyproject.toml README.md LICENSE
+
+FUZZ_SECONDS ?= 20
+
+.DEFAULT_GOAL := build
+.PHONY: build demo test check bench fuzz-short clean
+
+build: $(PACKAGE)
+
+demo: build
+	$(BIN)/toolprune scan samples
+
+test: build
+	cargo test --quiet --package toolprune-core
+	$(BIN)/python -m pytest
+
+check: build
+	cargo fmt --all -- --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	PYTHONPATH=python $(BIN)/lint-imports
+
+bench: build $(BENCH)
+	$(BIN)/python benches/run.py
+
+fuzz-short:
+	@if ! cargo fuzz --version >/dev/null 2>&1; then \
+		echo "no fuzzing here: cargo-fuzz is missing, install it with 'cargo install cargo-fuzz'"; \
+	elif ! cargo +nightly --version >/dev/null 2>&1; then \
+		echo "no fuzzing here: the nightly toolchain is missing, install it with 'rustup toolchain install nightly'"; \
+	else \
+		set -e; cd rust; for target in $$(cargo +nightly fuzz list); do \
+			cargo +nightly fuzz run "$$target" -- -max_total_time=$(FUZZ_SECONDS); \
+		done; \
+	fi
+
+clean:
+	rm -rf $(VENV) target rust/fuzz/target
+
+$(ENVIRONMENT): constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' || \
+		{ echo "toolprune needs Python 3.10 or later: make PYTHON=python3.12 build"; exit 2; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) install -c constraints.txt --upgrade pip
+	$(PIP) install -c constraints.txt --group dev
+	touch $@
+
+$(PACKAGE): $(ENVIRONMENT) $(SOURCES)
+	rm -rf $(WHEELS)
+	$(BIN)/maturin build --release --quiet --interpreter $(BIN)/python --out $(WHEELS)
+	$(PIP) install -c constraints.txt $(WHEELS)/*.whl
+	$(PIP) install --no-deps --force-reinstall $(WHEELS)/*.whl
+	touch $@
+
+$(BENCH): $(ENVIRONMENT)
+	$(PIP) install -c constraints.txt --group bench
+	touch $@

@@ -1,0 +1,76 @@
+"""How a verb ends: its exit code, and one sentence for whatever went wrong.
+
+0 done; 1 done, with something the user must know, said on standard error; 2 usage or unreadable input; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import traceback
+from enum import IntEnum
+from typing import TYPE_CHECKING, ParamSpec, cast
+
+import typer
+
+from toolprune.cli.figures import harmless
+from toolprune.errors import ToolpruneError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+P = ParamSpec("P")
+
+
+class Outcome(IntEnum):
+    """The exit codes."""
+
+    DONE = 0
+    NOTED = 1
+    REFUSED = 2
+    INTERRUPTED = 130
+
+
+def say(sentence: str) -> None:
+    """Tell the user something on standard error."""
+    print(f"toolprune: {harmless(sentence)}", file=sys.stderr)
+
+
+def ends(verb: Callable[P, Outcome]) -> Callable[P, None]:
+    """Make a verb's outcome the exit code, and its errors one sentence each. The verb has a parameter `context`."""
+
+    @functools.wraps(verb)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        for stream in (sys.stdout, sys.stderr):
+            # A log's text may hold what the terminal's encoding lacks, lone surrogates above all.
+            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        try:
+            outcome = verb(*args, **kwargs)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # The reader has seen enough; what is still buffered must not fail again when Python flushes it.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            outcome = Outcome.DONE
+        except KeyboardInterrupt:
+            say("interrupted")
+            outcome = Outcome.INTERRUPTED
+        except Exception as error:
+            context = cast("typer.Context", kwargs["context"])
+            if context.find_root().params["debug"]:
+                traceback.print_exc()
+            else:
+                say(_sentence(error))
+            outcome = Outcome.REFUSED
+        raise typer.Exit(outcome)
+
+    return run
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, ToolpruneError | ValueError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{os.fsdecode(error.filename)}: " if error.filename is not None else ""
+        return f"{where}{error.strerror.lower()}"
+    return f"{type(error).__name__}: {error}; this is a fault of toolprune, and `toolprune --debug …` shows where"

@@ -1,0 +1,182 @@
+"""What people read: the tables of a scan and of the settings."""
+
+from __future__ import annotations
+
+import heapq
+import sys
+from typing import TYPE_CHECKING, Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from toolprune.cli.figures import bytes_for_people, count_for_people, harmless, plural
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from toolprune._core import ResultRow
+    from toolprune.logs.scan import Scan
+
+LISTED = 20
+"""Rows of a table; what is beyond is counted."""
+
+NAME_WIDTH = 48
+"""Characters of a name; an id of some kilobytes would push the numbers out of sight."""
+
+PIPE_WIDTH = 100_000
+"""Columns where nobody looks: a pipe gets whole lines."""
+
+
+class Longest:
+    """The longest of the results that pass by, longest first, equals in the order in which they came."""
+
+    def __init__(self, kept: int) -> None:
+        self._kept = kept
+        self._seen = 0
+        self._heap: list[tuple[int, int, ResultRow]] = []
+
+    def add(self, rows: Sequence[ResultRow]) -> None:
+        """Take in a batch."""
+        for row in rows:
+            self._seen += 1
+            # The running number settles every tie before two rows would be compared.
+            item = (row["code_points"], -self._seen, row)
+            if len(self._heap) < self._kept:
+                heapq.heappush(self._heap, item)
+            else:
+                heapq.heappushpop(self._heap, item)
+
+    def results(self) -> list[ResultRow]:
+        """The rows, longest first."""
+        return [row for _, _, row in sorted(self._heap, reverse=True)]
+
+
+def scan_table(found: Scan, results: Sequence[ResultRow], *, threshold: int, every: bool) -> None:
+    """Print a scan: totals, tools, the longest results, what could not be read."""
+    _print([
+        _totals(found, threshold),
+        *_by_tool(found, threshold),
+        *_longest(found, results, threshold, every),
+        *_not_read(found),
+    ])
+
+
+def settings_table(rows: Sequence[dict[str, Any]]) -> None:
+    """Print settings, their values and where they came from."""
+    table = _table("setting", "value", "source")
+    for row in rows:
+        value = row["value"]
+        table.add_row(row["setting"], Text(repr(value) if isinstance(value, str) else str(value)), _cell(row["source"]))
+    _print([table])
+
+
+def _totals(found: Scan, threshold: int) -> Table:
+    totals = found.totals
+    size = bytes_for_people(totals["bytes"])
+    grid = Table.grid(padding=(0, 2))
+    grid.add_column(no_wrap=True, style="bold")
+    grid.add_column()
+    grid.add_row("logs", f"{plural(totals['files'], 'file')}, {size}, {plural(totals['lines'], 'line')}")
+    grid.add_row(
+        "tool results",
+        f"{totals['tool_results']:,} with {count_for_people(totals['code_points'])} characters that the model sees",
+    )
+    grid.add_row(f"over {threshold:,}", f"{totals['over_threshold']:,}")
+    grid.add_row("already cut", f"{totals['already_cut']:,}")
+    if totals["ui_copy_bytes"]:
+        size = bytes_for_people(totals["ui_copy_bytes"])
+        grid.add_row("UI copies", f"{size} that no model sees, in no other figure")
+    return grid
+
+
+def _by_tool(found: Scan, threshold: int) -> list[Table | Text]:
+    rows = found.by_tool
+    if not rows:
+        return []
+    everything = found.totals["code_points"] or 1
+    table = _table("tool", "results", "characters", "share", f"over {threshold:,}", numbers=(1, 2, 3, 4))
+    for row in rows[:LISTED]:
+        table.add_row(
+            _name(row["tool"], "(call not found)"),
+            f"{row['results']:,}",
+            count_for_people(row["code_points"]),
+            f"{row['code_points'] / everything:.1%}",
+            f"{row['over_threshold']:,}",
+        )
+    return [_title("By tool"), table, *_beyond(len(rows), "tool")]
+
+
+def _longest(found: Scan, results: Sequence[ResultRow], threshold: int, every: bool) -> list[Table | Text]:
+    what = "results" if every else f"results over {threshold:,} characters"
+    if not results:
+        return [Text(f"\nNo {what}.")]
+    table = _table("characters", "tokens", "tool", "turn", "session", "where", numbers=(0, 1, 3))
+    for row in results[:LISTED]:
+        table.add_row(
+            f"{row['code_points']:,}",
+            f"{row['tokens']:,}",
+            _name(row["tool"], "(call not found)"),
+            "" if row["turn"] is None else str(row["turn"]),
+            _name(row["session"], ""),
+            _cell(f"{row['path']}:{row['line']}"),
+        )
+    count = found.totals["tool_results" if every else "over_threshold"]
+    return [_title(f"Longest {what}"), table, *_beyond(count, "result")]
+
+
+def _not_read(found: Scan) -> list[Table | Text]:
+    shown: list[Table | Text] = []
+    for title, rows, count in (
+        ("Malformed lines", [(f"{row['path']}:{row['line']}", row["reason"]) for row in found.malformed],
+         found.totals["malformed_lines"]),
+        ("Skipped files", [(row["path"], row["reason"]) for row in found.skipped], len(found.skipped)),
+    ):  # fmt: skip
+        if rows:
+            table = _table("where", "why")
+            for where, why in rows[:LISTED]:
+                table.add_row(_cell(where), _cell(why))
+            shown += [_title(title), table, *_beyond(count, title.lower().removesuffix("s"))]
+    return shown
+
+
+def _beyond(count: int, what: str) -> list[Text]:
+    return [Text(f"and {plural(count - LISTED, f'more {what}')} (--format json)")] if count > LISTED else []
+
+
+def _table(*headers: str, numbers: Iterable[int] = ()) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for position, header in enumerate(headers):
+        # Numbers stay whole on a narrow terminal; names and paths fold.
+        if position in numbers:
+            table.add_column(header, justify="right", no_wrap=True)
+        else:
+            table.add_column(header, overflow="fold")
+    return table
+
+
+def _title(text: str) -> Text:
+    return Text(f"\n{text}", style="bold")
+
+
+def _name(text: str | None, absent: str) -> Text:
+    if text is None:
+        return Text(absent, style="dim")
+    shown = harmless(text)
+    return Text(shown if len(shown) <= NAME_WIDTH else f"{shown[: NAME_WIDTH - 1]}…")
+
+
+def _cell(text: str) -> Text:
+    # As Text, so that square brackets of a path or an id are no markup.
+    return Text(harmless(text))
+
+
+def _print(parts: Iterable[Table | Text]) -> None:
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = PIPE_WIDTH
+    with console.capture() as shown:
+        for part in parts:
+            console.print(part)
+    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in shown.get().removesuffix("\n").split("\n")))
