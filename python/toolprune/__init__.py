@@ -38,7 +38,7 @@ def __getattr__(name: str) -> object:
     for home, names in _HOMES.items():
         if name in names:
             module = import_module(home)
-            # Together: importing the module `toolprune.cut` binds it to this package's `cut`, which is the function's name.
+            # Together, because importing the module `toolprune.cut` binds it to the name of the function.
             globals().update({each: getattr(module, each) for each in names})
             return globals()[name]
     raise AttributeError(f"module 'toolprune' has no attribute {name!r}")

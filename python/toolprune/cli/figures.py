@@ -17,7 +17,7 @@ def plural(count: int, one: str, many: str | None = None) -> str:
 
 
 def harmless(text: str) -> str:
-    r"""Text from a log without what a terminal would obey or could not show: `\x1b` for an escape, `\ud83d` for half a pair.
+    r"""Text without what a terminal would obey or could not show: `\x1b` for an escape, `\ud83d` for half a pair.
 
     Printable is what Python's `str.isprintable` says: control and format characters, surrogates and line separators
     are not.

@@ -72,9 +72,9 @@ def _settings(threshold: int | None, threads: int | None) -> dict[str, Any]:
 def _usual_places() -> list[str]:
     from toolprune.logs.discover import usual_places
 
-    there, missing = [], []
-    for place in usual_places():
-        (there if os.path.isdir(place.path) else missing).append(place)
+    places = usual_places()
+    there = [place for place in places if os.path.isdir(place.path)]
+    missing = [place for place in places if place not in there]
     for verb, places in (("looking in", there), ("there is no", missing)):
         if places:
             say(f"{verb} {', '.join(f'{place.path} ({place.host})' for place in places)}")

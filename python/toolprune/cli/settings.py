@@ -86,7 +86,7 @@ def keys() -> list[str]:
 
 
 def _flag(key: str) -> str:
-    return f"--{key.split('.')[-1]}"
+    return f"--{key.rsplit('.', maxsplit=1)[-1]}"
 
 
 def _variable(key: str) -> str:
@@ -98,7 +98,8 @@ def _environment(known: list[str]) -> Values:
 
     from toolprune.config import Settings
 
-    class Sourced(Settings, BaseSettings):
+    # The two kinds of model_config differ in type only: each accepts the other's keys.
+    class Sourced(Settings, BaseSettings):  # type: ignore[misc]
         """The tree as pydantic-settings wants it."""
 
     variables = {_variable(key): key for key in known}
@@ -121,7 +122,7 @@ def _refuse_variable(name: str, known: list[str]) -> None:
 
 
 def _parsed(key: str, text: Any) -> Any:
-    """What a variable's text says, read as its field's type; the text itself where it is none, for the tree to refuse."""
+    """What a variable's text says as its field's type; where it is none, the text itself, for the tree to refuse."""
     from pydantic import TypeAdapter, ValidationError
 
     from toolprune.config import Settings
@@ -179,7 +180,9 @@ def _sentence(error: ValidationError, sources: Mapping[str, str]) -> str:
     if key in sources:
         given = f"{key} = {first['input']!r} (from {sources[key]})"
     else:
-        set_here = {each: source for each, source in sources.items() if each.startswith(f"{key}.") and source != DEFAULT}
+        set_here = {
+            each: source for each, source in sources.items() if each.startswith(f"{key}.") and source != DEFAULT
+        }
         given = ", ".join(f"{each} (from {source})" for each, source in set_here.items())
     message = first["msg"].removeprefix("Value error, ").replace("Input should", "it should")
     return f"{given}: {message}"

@@ -55,12 +55,14 @@ class Longest:
 
 def scan_table(found: Scan, results: Sequence[ResultRow], *, threshold: int, every: bool) -> None:
     """Print a scan: totals, tools, the longest results, what could not be read."""
-    _print([
-        _totals(found, threshold),
-        *_by_tool(found, threshold),
-        *_longest(found, results, threshold, every),
-        *_not_read(found),
-    ])
+    _print(
+        [
+            _totals(found, threshold),
+            *_by_tool(found, threshold),
+            *_longest(found, results, threshold, every),
+            *_not_read(found),
+        ]
+    )
 
 
 def settings_table(rows: Sequence[dict[str, Any]]) -> None:

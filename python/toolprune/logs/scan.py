@@ -43,7 +43,7 @@ class Scan:
 
     @property
     def skipped(self) -> list[SkippedRow]:
-        """Paths that were not read, each with its reason: those that cannot be a log first, then those that are none."""
+        """Paths that were not read, each with its reason: first those that cannot be logs, then those that are none."""
         return [*self._skipped, *self._found.skipped]
 
     @property
