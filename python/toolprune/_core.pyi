@@ -104,9 +104,46 @@ def scan(
     Raises KeyboardInterrupt within 200 ms of Ctrl-C, and whatever a callback raises.
     """
 
-def cut(text: str, *, threshold: int, head: int, tail: int, marker: str) -> str | None: ...
+def cut(text: str, *, threshold: int, head: int, tail: int, marker: str) -> str | None:
+    """Cut a text to its first `head` code points, `marker` and its last `tail`; None when it is within `threshold`.
+
+    Lengths are code points, as Python's `len` counts them; lone surrogates are code points like any other.
+
+    Raises ValueError when a limit is below 0 or above 2**64 - 1, when `threshold` is 0, and when head + marker + tail
+    is more than `threshold`. Raises TypeError for a value of the wrong type.
+
+    Source: `docs/policies.md`, "The cut".
+    """
+
 def cut_blocks(
     blocks: Sequence[dict[str, Any]], *, threshold: int, head: int, tail: int, marker: str
-) -> list[dict[str, Any]] | None: ...
-def is_cut(text: str, *, head: int, tail: int, marker: str) -> bool: ...
-def code_points(data: bytes | bytearray | memoryview) -> int: ...
+) -> list[dict[str, Any]] | None:
+    """Cut the text blocks of one tool result, taken together; None when they are within `threshold` code points.
+
+    A text block is a dict whose "type" is "text" and whose "text" is a str. It comes back as a new dict with its other
+    keys in their order, or not at all when no text is left of it. Anything else comes back as the same object, in its
+    place. `blocks` and the dicts in it stay as they were.
+
+    Raises as `cut` does, and TypeError when `blocks` is not a sequence, or is a str.
+
+    Source: `docs/policies.md`, "The cut".
+    """
+
+def is_cut(text: str, *, head: int, tail: int, marker: str) -> bool:
+    """Whether a text is exactly `head` code points, `marker` and `tail` code points.
+
+    With an empty marker, every text of head + tail code points is.
+
+    Raises ValueError when a limit is below 0 or above 2**64 - 1, TypeError for a value of the wrong type.
+
+    Source: `docs/policies.md`, "The cut".
+    """
+
+def code_points(data: bytes | bytearray | memoryview, /) -> int:
+    """Count the code points in UTF-8: what `len(data.decode())` gives, without decoding.
+
+    `bytes` are read in place, other bytes-like objects are copied first. Above 64 KiB the GIL is released.
+
+    Raises ValueError when `data` is not UTF-8, with the byte offset of the first fault; TypeError when it is not
+    bytes-like.
+    """

@@ -23,6 +23,12 @@ impl CutForm {
         Self { head, tail, marker: marker.into() }
     }
 
+    /// Code points before the marker.
+    #[must_use]
+    pub fn head(&self) -> u64 {
+        self.head
+    }
+
     /// The length of a cut result in code points, head + marker + tail; a sum past `u64`, which no text has, is
     /// `u64::MAX`.
     #[must_use]
