@@ -5,8 +5,8 @@
 
 use crate::cut::{Budget, BudgetError};
 
-/// Bytes summed in one `u8` lane before it is widened: below 256, and a whole number of vectors.
-const CHUNK: usize = 192;
+/// Bytes whose counts, 2 each at most, are summed in a `u8`: so the loop over them stays one of whole vectors of bytes.
+const CHUNK: usize = 112;
 
 /// The number of code points in UTF-8.
 #[must_use]
@@ -17,7 +17,7 @@ pub fn code_points(utf8: &[u8]) -> u64 {
 /// The length of UTF-8 text in UTF-16 units: 2 for a code point of four bytes, 1 for any other.
 #[must_use]
 pub fn utf16_units(utf8: &[u8]) -> u64 {
-    code_points(utf8) + count(utf8, |byte| u8::from(byte >= 0xF0))
+    count(utf8, |byte| u8::from(is_lead(byte)) + u8::from(byte >= 0xF0))
 }
 
 /// The byte offset of the `n`-th code point, from 0; the length of `utf8` when it has no more than `n`.
@@ -68,7 +68,7 @@ const fn is_lead(byte: u8) -> bool {
     byte & 0xC0 != 0x80
 }
 
-/// The sum over all bytes of `of`, which is 0 or 1; lanes of one byte keep the loop at the speed of memory.
+/// The sum over all bytes of `of`, which is 2 at most.
 fn count(bytes: &[u8], of: impl Fn(u8) -> u8) -> u64 {
     let (chunks, rest) = bytes.as_chunks::<CHUNK>();
     let sum = |bytes: &[u8]| u64::from(bytes.iter().map(|&byte| of(byte)).sum::<u8>());
@@ -92,6 +92,13 @@ mod tests {
     }
 
     #[test]
+    fn the_most_units_that_a_chunk_can_hold_are_counted() {
+        // Not text, but bytes of the largest count: 2 each.
+        assert_eq!(utf16_units(&[0xF0; CHUNK]), 2 * CHUNK as u64);
+        assert_eq!(utf16_units("😀".repeat(1000).as_bytes()), 2000);
+    }
+
+    #[test]
     fn a_lone_surrogate_in_wtf8_counts_one_and_one() {
         assert_eq!((code_points(b"\xED\xA0\xBD"), utf16_units(b"\xED\xA0\xBD")), (1, 1));
     }
@@ -100,7 +107,8 @@ mod tests {
     fn the_nth_code_point_is_found_in_the_first_chunk_and_behind_many() {
         assert_eq!([0, 1, 2, 3, 4, 5].map(|n| nth_code_point("aé漢😀".as_bytes(), n)), [0, 1, 3, 6, 10, 10]);
         let han = "漢".repeat(1000);
-        assert_eq!(nth_code_point(han.as_bytes(), 64), 192); // the first past a chunk's end
+        assert_eq!(nth_code_point(han.as_bytes(), 37), 111); // begins in the first chunk, ends in the second
+        assert_eq!(nth_code_point(han.as_bytes(), 38), 114);
         assert_eq!(nth_code_point(han.as_bytes(), 999), 2997);
         assert_eq!(nth_code_point(han.as_bytes(), 1000), 3000);
         assert_eq!(nth_code_point(han.as_bytes(), u64::MAX), 3000);
@@ -108,10 +116,10 @@ mod tests {
 
     #[test]
     fn a_code_point_over_a_chunk_edge_is_counted_once_and_found_whole() {
-        let text = "a".repeat(191) + "😀b";
-        assert_eq!(code_points(text.as_bytes()), 193);
-        assert_eq!(nth_code_point(text.as_bytes(), 191), 191);
-        assert_eq!(nth_code_point(text.as_bytes(), 192), 195);
+        let text = "a".repeat(CHUNK - 1) + "😀b";
+        assert_eq!(code_points(text.as_bytes()), CHUNK as u64 + 1);
+        assert_eq!(nth_code_point(text.as_bytes(), CHUNK as u64 - 1), CHUNK - 1);
+        assert_eq!(nth_code_point(text.as_bytes(), CHUNK as u64), CHUNK + 3);
     }
 
     #[test]

@@ -1,0 +1,143 @@
+//! Which format a log has, by the names of the members at the top of its lines, so that a torn or broken line tells too.
+
+use super::{Format, is};
+use crate::structure::{BLOCK, MARGIN, Stop, Structure};
+use crate::walk::{Kind, Node, ROOT, SKIP, Shape, Text, Walker};
+
+/// A log tells its format within so many bytes, or not at all.
+pub const HEAD_BYTES: usize = 1 << 20;
+
+/// What the first lines of a file tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detected {
+    /// A format that a scan reads.
+    Format(Format),
+    /// A known format that a scan does not read, by its name.
+    Unread(&'static str),
+    /// Nothing but blank lines.
+    Blank,
+    /// Lines, none of which tells.
+    Unknown,
+}
+
+const TYPE: Node = 2;
+const CODEX: Node = 3;
+const DSH: Node = 4;
+const CREATED_AT: Node = 5;
+const MESSAGE: Node = 6;
+const CLAUDE_CODE: Node = 7;
+
+/// The members of one line that tell.
+#[derive(Debug, Default)]
+struct Members {
+    codex: bool,
+    dsh: bool,
+    created_at: bool,
+    message: bool,
+    claude_code: bool,
+    is_session: bool,
+    is_message: bool,
+}
+
+impl Members {
+    fn tell(&self) -> Option<Detected> {
+        if self.codex {
+            return Some(Detected::Unread("Codex"));
+        }
+        if self.dsh || (self.is_session && self.created_at) {
+            return Some(Detected::Format(Format::Dsh));
+        }
+        if self.is_session || (self.is_message && self.message) {
+            return Some(Detected::Unread("pi"));
+        }
+        (self.message || self.claude_code).then_some(Detected::Format(Format::ClaudeCode))
+    }
+}
+
+impl Shape for Members {
+    fn member(node: Node, key: &[u8]) -> Node {
+        if node != ROOT {
+            return SKIP;
+        }
+        match key {
+            b"type" => TYPE,
+            b"payload" => CODEX,
+            b"data" | b"seq" | b"seq0" => DSH,
+            b"createdAt" => CREATED_AT,
+            b"message" => MESSAGE,
+            b"sessionId" | b"leafUuid" | b"parentUuid" | b"toolUseResult" | b"snapshot" | b"isSnapshotUpdate" => {
+                CLAUDE_CODE
+            }
+            _ => SKIP,
+        }
+    }
+
+    fn element(_: Node) -> Node {
+        SKIP
+    }
+
+    fn begin(&mut self, node: Node, _: Kind, _: u64) {
+        match node {
+            TYPE => (self.is_session, self.is_message) = (false, false),
+            CODEX => self.codex = true,
+            DSH => self.dsh = true,
+            CREATED_AT => self.created_at = true,
+            MESSAGE => self.message = true,
+            CLAUDE_CODE => self.claude_code = true,
+            _ => {}
+        }
+    }
+
+    fn string(&mut self, node: Node, text: &Text<'_>) {
+        if node == TYPE {
+            self.is_session = is(text, "session");
+            self.is_message = is(text, "message");
+        }
+    }
+
+    fn literal(&mut self, _: Node, _: &[u8]) {}
+
+    fn end(&mut self, _: Node, _: u64) {}
+}
+
+/// What `head`, the first bytes of a log, tells. `whole` says that no more would: the log ends there, or [`HEAD_BYTES`] are there;
+/// otherwise the last, unfinished line is left out, and `None` asks for more.
+#[must_use]
+pub fn detect(head: &[u8], whole: bool) -> Option<Detected> {
+    let mut buffer = vec![b' '; MARGIN];
+    buffer.extend_from_slice(head);
+    buffer.push(b'\n');
+    let end = buffer.len();
+    buffer.resize(end + BLOCK, b' ');
+    detect_in(&buffer, end, whole, &mut Structure::new(), &mut Walker::default())
+}
+
+/// The same for a head that stands in a reader's buffer, from [`MARGIN`] to a newline before `end`.
+pub(crate) fn detect_in(
+    buffer: &[u8],
+    end: usize,
+    whole: bool,
+    structure: &mut Structure,
+    walker: &mut Walker,
+) -> Option<Detected> {
+    let mut blank = true;
+    let mut base = MARGIN + if buffer[MARGIN..end].starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
+    while base < end {
+        structure.start_line();
+        let Stop::Newline(length) = structure.read(buffer, base, end) else { break };
+        let next = base + length + 1;
+        if next == end && !whole {
+            break;
+        }
+        walker.start_line();
+        let mut members = Members::default();
+        // A torn line tells by the members that came before the tear.
+        let _ = walker.line(&buffer[base..next], structure, &mut members);
+        blank &= structure.is_blank();
+        if let Some(told) = members.tell() {
+            return Some(told);
+        }
+        base = next;
+    }
+    whole.then_some(if blank { Detected::Blank } else { Detected::Unknown })
+}

@@ -1,0 +1,537 @@
+//! Walking one JSON line along its tokens: checks the grammar whole and hands the values that a format asks for to its reader.
+//!
+//! The walk keeps no recursion and one bit a level, so that nesting has no limit, and can stop at any token and go on with the next
+//! window of a line that is longer than memory should hold.
+
+use crate::structure::{BLOCK, Structure};
+
+/// A place in a format's lines, such as "`name` of a block of `message.content`".
+pub type Node = u8;
+
+/// The node of everything that a format does not ask for.
+pub const SKIP: Node = 0;
+
+/// The node of the line's own object.
+pub const ROOT: Node = 1;
+
+/// A level at which values are asked for is at most this deep; below it everything is skipped.
+const DEEPEST_NODE: usize = 16;
+
+/// What a format asks of a line.
+pub trait Shape {
+    /// The node of the member `key` (decoded) of an object at `node`.
+    fn member(node: Node, key: &[u8]) -> Node;
+    /// The node of each element of an array at `node`.
+    fn element(node: Node) -> Node;
+    /// A value begins at byte `at` of the line. An earlier value of the same node is void: of duplicate keys the last wins.
+    fn begin(&mut self, node: Node, kind: Kind, at: u64);
+    /// The value is this string.
+    fn string(&mut self, node: Node, text: &Text<'_>);
+    /// The value is this number, `true`, `false` or `null`.
+    fn literal(&mut self, node: Node, raw: &[u8]);
+    /// The object or array that began at this node ends before byte `at`.
+    fn end(&mut self, node: Node, at: u64);
+}
+
+/// What a value is, by its first byte.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `{`
+    Object,
+    /// `[`
+    Array,
+    /// `"`
+    String,
+    /// A number, `true`, `false` or `null`.
+    Literal,
+}
+
+/// A string of the line: its raw bytes where they are at hand, and their counts in any case.
+pub struct Text<'a> {
+    structure: &'a Structure,
+    window: &'a [u8],
+    start: usize,
+    end: usize,
+    before: Counts,
+}
+
+/// What earlier windows held of a string.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Counts {
+    bytes: u64,
+    code_points: u64,
+    astral: u64,
+}
+
+impl<'a> Text<'a> {
+    /// The bytes between the quotes, undecoded; `None` when the string is too long to be at hand whole.
+    #[must_use]
+    pub fn raw(&self) -> Option<&'a [u8]> {
+        (self.before.bytes == 0).then(|| &self.window[self.start..self.end])
+    }
+
+    /// Bytes between the quotes.
+    #[must_use]
+    pub fn raw_len(&self) -> u64 {
+        self.before.bytes + (self.end - self.start) as u64
+    }
+
+    /// Code points of the decoded string.
+    #[must_use]
+    pub fn code_points(&self) -> u64 {
+        self.before.code_points + self.structure.code_points(self.start, self.end)
+    }
+
+    /// UTF-16 units of the decoded string.
+    #[must_use]
+    pub fn utf16_units(&self) -> u64 {
+        self.code_points() + self.before.astral + self.structure.astral(self.start, self.end)
+    }
+
+    /// Whether the raw bytes are the decoded text.
+    #[must_use]
+    pub fn is_verbatim(&self) -> bool {
+        self.before.bytes == 0 && self.structure.is_verbatim(self.start, self.end)
+    }
+}
+
+/// Why a line is not one JSON value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Broken {
+    /// It ends before its value does.
+    Short,
+    /// It breaks the grammar.
+    Grammar,
+}
+
+/// What the walk expects next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// A value, of the node in hand.
+    Value,
+    /// `]`, or the array's first element.
+    FirstElement,
+    /// `}`, or the object's first key.
+    FirstKey,
+    /// A key.
+    Key,
+    /// The colon behind a key.
+    Colon,
+    /// A comma or the end of the object or array around.
+    After,
+    /// The rest of a string whose beginning was in an earlier window, as a value or as a key.
+    Rest { key: bool },
+}
+
+/// A walk along one line.
+#[derive(Debug)]
+pub struct Walker {
+    state: State,
+    /// The node of the value that is expected, or of the string whose rest is.
+    node: Node,
+    depth: usize,
+    /// One bit a level: set for an object.
+    kinds: Vec<u64>,
+    path: [Node; DEEPEST_NODE],
+    /// What earlier windows held of the string whose rest is expected.
+    before: Counts,
+    /// Bytes of the line before the base.
+    origin: u64,
+    is_object: bool,
+}
+
+impl Default for Walker {
+    fn default() -> Self {
+        Self {
+            state: State::Value,
+            node: ROOT,
+            depth: 0,
+            kinds: Vec::new(),
+            path: [SKIP; DEEPEST_NODE],
+            before: Counts::default(),
+            origin: 0,
+            is_object: false,
+        }
+    }
+}
+
+impl Walker {
+    /// Be at the start of a line.
+    pub fn start_line(&mut self) {
+        self.state = State::Value;
+        self.node = ROOT;
+        self.depth = 0;
+        self.before = Counts::default();
+        self.origin = 0;
+        self.is_object = false;
+        // A line nested deeper than any sane one should not hold its memory for the rest of the log.
+        if self.kinds.len() > 1024 {
+            self.kinds = Vec::new();
+        }
+    }
+
+    /// Whether the line's value is an object.
+    #[must_use]
+    pub fn is_object(&self) -> bool {
+        self.is_object
+    }
+
+    /// Walk a whole line; `line` ends with its newline.
+    ///
+    /// # Errors
+    /// [`Broken`] when the line is not exactly one JSON value; a blank line is [`Broken::Short`].
+    #[inline]
+    pub fn line<S: Shape>(&mut self, line: &[u8], structure: &Structure, shape: &mut S) -> Result<(), Broken> {
+        self.walk(line, structure, &structure.tokens[..structure.count + 2], shape)?;
+        if self.depth == 0 && self.state == State::After { Ok(()) } else { Err(Broken::Short) }
+    }
+
+    /// Walk along the window that was read last, up to what the next window may change, and say how many blocks of it are done
+    /// with. The structure is moved forward by as many; the caller must do the same with the bytes.
+    ///
+    /// `window` is the whole blocks read, and one newline behind them.
+    ///
+    /// # Errors
+    /// [`Broken`] when the line cannot become JSON any more.
+    pub fn window<S: Shape>(
+        &mut self,
+        window: &[u8],
+        structure: &mut Structure,
+        shape: &mut S,
+    ) -> Result<usize, Broken> {
+        let (blocks, count, open) = (structure.blocks, structure.count, structure.is_open() && structure.count > 0);
+        // An unfinished token waits for the next window: a newline in its place stops the walk before it.
+        let held = if open { structure.tokens[count - 1] as usize } else { 0 };
+        if open {
+            structure.tokens[count - 1] = structure.tokens[count];
+        }
+        self.walk(window, structure, &structure.tokens[..count + 2], shape)?;
+        if !open {
+            if structure.carry.in_string != 0 {
+                self.count_rest(structure, 0, blocks * BLOCK);
+            }
+            structure.advance(blocks, 0);
+            self.origin += (blocks * BLOCK) as u64;
+            return Ok(blocks);
+        }
+        structure.tokens[count - 1] = u32::try_from(held).map_err(|_| Broken::Grammar)?;
+        if held >= blocks * BLOCK / 2 {
+            structure.advance(held / BLOCK, 1);
+            self.origin += (held / BLOCK * BLOCK) as u64;
+            return Ok(held / BLOCK);
+        }
+        self.begin_long(held, blocks, structure, shape)?;
+        structure.advance(blocks, 0);
+        self.origin += (blocks * BLOCK) as u64;
+        Ok(blocks)
+    }
+
+    /// The token at `held` fills the window: a string is counted piece by piece, anything else that long is refused.
+    fn begin_long<S: Shape>(
+        &mut self,
+        held: usize,
+        blocks: usize,
+        structure: &Structure,
+        shape: &mut S,
+    ) -> Result<(), Broken> {
+        if structure.carry.in_string == 0 {
+            return Err(Broken::Grammar);
+        }
+        let key = match self.state {
+            State::Value | State::FirstElement => {
+                if self.state == State::FirstElement {
+                    self.node = self.element_node::<S>();
+                }
+                if self.node != SKIP && self.depth > 0 {
+                    shape.begin(self.node, Kind::String, self.origin + held as u64);
+                }
+                false
+            }
+            State::Key | State::FirstKey => true,
+            State::Colon | State::After | State::Rest { .. } => return Err(Broken::Grammar),
+        };
+        self.state = State::Rest { key };
+        self.before = Counts::default();
+        self.count_rest(structure, held + 1, blocks * BLOCK);
+        Ok(())
+    }
+
+    fn count_rest(&mut self, structure: &Structure, start: usize, end: usize) {
+        self.before.bytes += (end - start) as u64;
+        self.before.code_points += structure.code_points(start, end);
+        self.before.astral += structure.astral(start, end);
+    }
+
+    /// The node of the elements of the array around.
+    #[inline]
+    fn element_node<S: Shape>(&self) -> Node {
+        match self.container() {
+            SKIP => SKIP,
+            node => S::element(node),
+        }
+    }
+
+    /// The node of the object or array around.
+    #[inline]
+    fn container(&self) -> Node {
+        if self.depth <= DEEPEST_NODE { self.path[self.depth - 1] } else { SKIP }
+    }
+
+    #[inline]
+    fn open(&mut self, object: bool) {
+        let (word, bit) = (self.depth / 64, 1u64 << (self.depth % 64));
+        if word == self.kinds.len() {
+            self.kinds.push(0);
+        }
+        if object {
+            self.kinds[word] |= bit;
+        } else {
+            self.kinds[word] &= !bit;
+        }
+        if self.depth < DEEPEST_NODE {
+            self.path[self.depth] = self.node;
+        }
+        self.depth += 1;
+    }
+
+    #[inline]
+    fn in_object(&self) -> bool {
+        let level = self.depth - 1;
+        self.kinds[level / 64] & (1 << (level % 64)) != 0
+    }
+
+    /// Walk along the tokens until one does not fit. The last two of `tokens` point at a newline, which fits nowhere: at a line's end
+    /// or a window's, the walk stops there with its state kept; anywhere else the line is broken.
+    #[allow(clippy::too_many_lines)] // one state machine; split, its states would leave the processor's registers
+    #[inline]
+    fn walk<S: Shape>(
+        &mut self,
+        line: &[u8],
+        structure: &Structure,
+        tokens: &[u32],
+        shape: &mut S,
+    ) -> Result<(), Broken> {
+        let mut i = 0;
+        let last = tokens.len() - 2;
+        let mut state = self.state;
+        macro_rules! stop {
+            () => {{
+                self.state = state;
+                return if i == last || line[tokens[i] as usize] == b'\n' { Ok(()) } else { Err(Broken::Grammar) };
+            }};
+        }
+        if let State::Rest { key } = state {
+            if structure.carry.in_string != 0 && last == 0 {
+                // Still no end: `window` counts it.
+                return Ok(());
+            }
+            state = self.end_long(key, line, structure, tokens[0] as usize, shape);
+        }
+        loop {
+            let at = tokens[i] as usize;
+            let byte = line[at];
+            match state {
+                State::Value => {
+                    let node = self.node;
+                    match byte {
+                        b'"' => {
+                            i += 1;
+                            if node != SKIP && self.depth > 0 {
+                                let text = self.text(line, structure, at + 1, tokens[i] as usize);
+                                shape.begin(node, Kind::String, self.origin + at as u64);
+                                shape.string(node, &text);
+                            }
+                            state = State::After;
+                        }
+                        b'{' | b'[' => {
+                            i += 1;
+                            let object = byte == b'{';
+                            if self.depth == 0 {
+                                self.is_object = object;
+                                if !object {
+                                    self.node = SKIP;
+                                }
+                            }
+                            if self.node != SKIP {
+                                let kind = if object { Kind::Object } else { Kind::Array };
+                                shape.begin(self.node, kind, self.origin + at as u64);
+                            }
+                            self.open(object);
+                            state = if object { State::FirstKey } else { State::FirstElement };
+                        }
+                        _ => {
+                            let Some(length) = literal(&line[at..]) else { stop!() };
+                            i += 1;
+                            if node != SKIP && self.depth > 0 {
+                                shape.begin(node, Kind::Literal, self.origin + at as u64);
+                                shape.literal(node, &line[at..at + length]);
+                            }
+                            state = State::After;
+                        }
+                    }
+                }
+                State::FirstElement => {
+                    if byte == b']' {
+                        state = State::After;
+                    } else {
+                        if byte == b'\n' {
+                            stop!();
+                        }
+                        self.node = self.element_node::<S>();
+                        state = State::Value;
+                    }
+                }
+                State::FirstKey if byte == b'}' => state = State::After,
+                State::FirstKey | State::Key => {
+                    if byte != b'"' {
+                        stop!();
+                    }
+                    i += 1;
+                    let around = self.container();
+                    self.node = if around == SKIP {
+                        SKIP
+                    } else {
+                        let key = self.text(line, structure, at + 1, tokens[i] as usize);
+                        member::<S>(around, &key)
+                    };
+                    // Nearly always the colon is the next token; in the window's last key it is not there yet.
+                    if line[tokens[i] as usize] == b':' {
+                        i += 1;
+                        state = State::Value;
+                    } else {
+                        state = State::Colon;
+                    }
+                }
+                State::Colon => {
+                    if byte != b':' {
+                        stop!();
+                    }
+                    i += 1;
+                    state = State::Value;
+                }
+                State::After => {
+                    if self.depth == 0 {
+                        stop!();
+                    }
+                    let object = self.in_object();
+                    if byte == b',' {
+                        i += 1;
+                        state = if object {
+                            State::Key
+                        } else {
+                            self.node = self.element_node::<S>();
+                            State::Value
+                        };
+                    } else if byte == if object { b'}' } else { b']' } {
+                        i += 1;
+                        let node = self.container();
+                        if node != SKIP {
+                            shape.end(node, self.origin + at as u64 + 1);
+                        }
+                        self.depth -= 1;
+                    } else {
+                        stop!();
+                    }
+                }
+                State::Rest { .. } => stop!(),
+            }
+        }
+    }
+
+    /// The string that earlier windows began ends before `next`.
+    #[cold]
+    fn end_long<S: Shape>(
+        &mut self,
+        key: bool,
+        line: &[u8],
+        structure: &Structure,
+        next: usize,
+        shape: &mut S,
+    ) -> State {
+        let text = self.text(line, structure, 0, next);
+        self.before = Counts::default();
+        if key {
+            // No format has a key that long.
+            self.node = SKIP;
+            State::Colon
+        } else {
+            if self.node != SKIP && self.depth > 0 {
+                shape.string(self.node, &text);
+            }
+            State::After
+        }
+    }
+
+    /// The string that begins at `start` and ends at the last quote before `next`.
+    #[inline]
+    fn text<'a>(&self, line: &'a [u8], structure: &'a Structure, start: usize, next: usize) -> Text<'a> {
+        let mut end = next;
+        while end > start {
+            end -= 1;
+            if line[end] == b'"' {
+                break;
+            }
+        }
+        Text { structure, window: line, start, end, before: self.before }
+    }
+}
+
+#[inline]
+fn member<S: Shape>(node: Node, key: &Text<'_>) -> Node {
+    match key.raw() {
+        Some(raw) if key.is_verbatim() => S::member(node, raw),
+        Some(raw) => S::member(node, &crate::json::unescape(raw)),
+        None => SKIP,
+    }
+}
+
+/// Length of the number, `true`, `false` or `null` at the start of `bytes`, which a newline ends; `None` when there is none.
+#[inline]
+fn literal(bytes: &[u8]) -> Option<usize> {
+    let length = match bytes[0] {
+        b't' => word(bytes, b"true")?,
+        b'f' => word(bytes, b"false")?,
+        b'n' => word(bytes, b"null")?,
+        b'-' => 1 + number(&bytes[1..])?,
+        _ => number(bytes)?,
+    };
+    matches!(bytes[length], b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n').then_some(length)
+}
+
+#[inline]
+fn word(bytes: &[u8], word: &[u8]) -> Option<usize> {
+    bytes.starts_with(word).then_some(word.len())
+}
+
+#[inline]
+fn number(bytes: &[u8]) -> Option<usize> {
+    let whole = digits(bytes);
+    if whole == 0 || (bytes[0] == b'0' && whole > 1) {
+        return None;
+    }
+    let mut length = whole;
+    if bytes[length] == b'.' {
+        let fraction = digits(&bytes[length + 1..]);
+        if fraction == 0 {
+            return None;
+        }
+        length += 1 + fraction;
+    }
+    if bytes[length] | 0x20 == b'e' {
+        length += 1;
+        if matches!(bytes[length], b'+' | b'-') {
+            length += 1;
+        }
+        let exponent = digits(&bytes[length..]);
+        if exponent == 0 {
+            return None;
+        }
+        length += exponent;
+    }
+    Some(length)
+}
+
+#[inline]
+fn digits(bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|byte| byte.is_ascii_digit()).count()
+}
