@@ -3,8 +3,6 @@
 //! Strings are measured, sliced and compared by the stable C-API's own code-point calls, in the form in which the
 //! interpreter holds them: nothing is encoded, and a lone surrogate is a code point like any other.
 
-use std::ffi::CString;
-
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::intern;
@@ -159,12 +157,10 @@ fn cut_string<'py>(
     piece: Piece,
     marker: &Bound<'py, PyString>,
 ) -> PyResult<Bound<'py, PyString>> {
+    let head = substring(text, 0, piece.head_end)?;
     let tail = substring(text, piece.tail_start, length(text))?;
-    if piece.marker {
-        start_and(text, piece.head_end, marker, &tail)
-    } else {
-        concat(&substring(text, 0, piece.head_end)?, &tail)
-    }
+    let head = if piece.marker { append(head, marker)? } else { head };
+    append(head, &tail)
 }
 
 /// The length of a string in code points.
@@ -187,31 +183,16 @@ fn substring<'py>(text: &Bound<'py, PyString>, start: u64, end: u64) -> PyResult
     Ok(part?.cast_into()?)
 }
 
-/// One string after the other; the other itself when one is empty.
-fn concat<'py>(first: &Bound<'py, PyString>, second: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
-    #[expect(unsafe_code, reason = "PyO3 has no call for it: `+` would run a subclass's own `__add__`")]
-    // SAFETY: both are live strs; the result is a new reference, or null with an exception set.
-    let whole =
-        unsafe { Bound::from_owned_ptr_or_err(first.py(), ffi::PyUnicode_Concat(first.as_ptr(), second.as_ptr())) };
-    Ok(whole?.cast_into()?)
-}
-
-/// The first `head` code points of a text, the marker and the tail.
-///
-/// Slices put together, here and in Python, copy the head twice; a format with a precision copies it once.
-fn start_and<'py>(
-    text: &Bound<'py, PyString>,
-    head: u64,
-    marker: &Bound<'py, PyString>,
-    tail: &Bound<'py, PyString>,
-) -> PyResult<Bound<'py, PyString>> {
-    let format = CString::new(format!("%.{head}U%U%U"))?;
-    #[expect(unsafe_code, reason = "PyO3 has no call for it")]
-    // SAFETY: the format takes three strs, which are live, and its precision is within the text's length; the result
-    // is a new reference, or null with an exception set.
+/// One string after the other. A string that nothing else holds is made longer where it stands, as with `+=`.
+fn append<'py>(first: Bound<'py, PyString>, second: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyString>> {
+    let py = first.py();
+    let mut whole = first.into_ptr();
+    #[expect(unsafe_code, reason = "PyO3 has no call for it: `+` copies both and would run a subclass's `__add__`")]
+    // SAFETY: `second` is a live str and `whole` a reference to one that the call consumes; it leaves a new reference
+    // in its place, or null with an exception set.
     let whole = unsafe {
-        let whole = ffi::PyUnicode_FromFormat(format.as_ptr(), text.as_ptr(), marker.as_ptr(), tail.as_ptr());
-        Bound::from_owned_ptr_or_err(text.py(), whole)
+        ffi::PyUnicode_Append(&raw mut whole, second.as_ptr());
+        Bound::from_owned_ptr_or_err(py, whole)
     };
     Ok(whole?.cast_into()?)
 }
