@@ -58,3 +58,22 @@ def shared(*parts: str) -> Path:
     """A place among the shared fixtures, which are not part of the project."""
     beside = Path(__file__).resolve().parents[1].parent / "shared"
     return Path(os.environ.get("TOOLPRUNE_SHARED", beside)).joinpath(*parts)
+
+
+# A process's peak includes that of the process it was forked from, so a small one stands between it and the tests.
+LAUNCHER = """
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE)
+sys.stdout.buffer.write(b"%d\\n" % resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss + done.stdout)
+sys.exit(done.returncode)
+"""
+
+
+def command_peak(*arguments: PathLike) -> tuple[Found, int]:
+    """What `toolprune scan --format json` prints, and the most memory that it held, in bytes."""
+    scanning = [sys.executable, "-m", "toolprune", "scan", "--format", "json", *map(str, arguments)]
+    line = [sys.executable, "-S", "-c", LAUNCHER, *scanning]
+    done = subprocess.run(line, capture_output=True, check=False, timeout=120)
+    peak, _, printed = done.stdout.partition(b"\n")
+    found: Found = json.loads(printed)
+    return found, int(peak) * 1024
