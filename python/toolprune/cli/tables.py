@@ -25,6 +25,12 @@ LISTED = 20
 NAME_WIDTH = 48
 """Characters of a name; an id of some kilobytes would push the numbers out of sight."""
 
+SHORT_WIDTH = 16
+"""Characters of a session on a narrow terminal, where the path needs the room."""
+
+WIDE = 140
+"""Columns of a terminal that has room for both."""
+
 PIPE_WIDTH = 100_000
 """Columns where nobody looks: a pipe gets whole lines."""
 
@@ -55,14 +61,12 @@ class Longest:
 
 def scan_table(found: Scan, results: Sequence[ResultRow], *, threshold: int, every: bool) -> None:
     """Print a scan: totals, tools, the longest results, what could not be read."""
-    _print(
-        [
-            _totals(found, threshold),
-            *_by_tool(found, threshold),
-            *_longest(found, results, threshold, every),
-            *_not_read(found),
-        ]
-    )
+    console = _console()
+    session_width = NAME_WIDTH if console.width >= WIDE else SHORT_WIDTH
+    what = "results" if every else f"results over {threshold:,} characters"
+    count = found.totals["tool_results" if every else "over_threshold"]
+    _print(console, [_totals(found, threshold), *_by_tool(found, threshold)])
+    _print(console, [*_longest(results, what, count, session_width), *_not_read(found)])
 
 
 def settings_table(rows: Sequence[dict[str, Any]]) -> None:
@@ -71,7 +75,7 @@ def settings_table(rows: Sequence[dict[str, Any]]) -> None:
     for row in rows:
         value = row["value"]
         table.add_row(row["setting"], Text(repr(value) if isinstance(value, str) else str(value)), _cell(row["source"]))
-    _print([table])
+    _print(_console(), [table])
 
 
 def _totals(found: Scan, threshold: int) -> Table:
@@ -110,8 +114,7 @@ def _by_tool(found: Scan, threshold: int) -> list[Table | Text]:
     return [_title("By tool"), table, *_beyond(len(rows), "tool")]
 
 
-def _longest(found: Scan, results: Sequence[ResultRow], threshold: int, every: bool) -> list[Table | Text]:
-    what = "results" if every else f"results over {threshold:,} characters"
+def _longest(results: Sequence[ResultRow], what: str, count: int, session_width: int) -> list[Table | Text]:
     if not results:
         return [Text(f"\nNo {what}.")]
     table = _table("characters", "tokens", "tool", "turn", "session", "where", numbers=(0, 1, 3))
@@ -121,10 +124,9 @@ def _longest(found: Scan, results: Sequence[ResultRow], threshold: int, every: b
             f"{row['tokens']:,}",
             _name(row["tool"], "(call not found)"),
             "" if row["turn"] is None else str(row["turn"]),
-            _name(row["session"], ""),
+            _name(row["session"], "", session_width),
             _cell(f"{row['path']}:{row['line']}"),
         )
-    count = found.totals["tool_results" if every else "over_threshold"]
     return [_title(f"Longest {what}"), table, *_beyond(count, "result")]
 
 
@@ -162,11 +164,11 @@ def _title(text: str) -> Text:
     return Text(f"\n{text}", style="bold")
 
 
-def _name(text: str | None, absent: str) -> Text:
+def _name(text: str | None, absent: str, width: int = NAME_WIDTH) -> Text:
     if text is None:
         return Text(absent, style="dim")
     shown = harmless(text)
-    return Text(shown if len(shown) <= NAME_WIDTH else f"{shown[: NAME_WIDTH - 1]}…")
+    return Text(shown if len(shown) <= width else f"{shown[: width - 1]}…")
 
 
 def _cell(text: str) -> Text:
@@ -174,11 +176,16 @@ def _cell(text: str) -> Text:
     return Text(harmless(text))
 
 
-def _print(parts: Iterable[Table | Text]) -> None:
+def _console() -> Console:
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = PIPE_WIDTH
+    return console
+
+
+def _print(console: Console, parts: Iterable[Table | Text]) -> None:
     with console.capture() as shown:
         for part in parts:
             console.print(part)
+    # Cells are padded to their column; nobody wants the blanks at a line's end.
     sys.stdout.write("".join(f"{line.rstrip()}\n" for line in shown.get().removesuffix("\n").split("\n")))

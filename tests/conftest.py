@@ -1,0 +1,24 @@
+"""What every test stands on: no settings and no sessions of whoever runs it."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _nobodys_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty home, and no variable that is a setting."""
+    home = tmp_path_factory.mktemp("home")
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(home))
+    for name in list(os.environ):
+        setting = name.startswith("TOOLPRUNE_") and name != "TOOLPRUNE_SHARED"
+        if setting or name in {"DSH_HOME", "CODEX_HOME", "XDG_CONFIG_HOME", "FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS"}:
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The root of the repository."""
+    return Path(__file__).resolve().parents[1]

@@ -1,0 +1,214 @@
+"""The tree of limits, and where settings come from."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from toolprune.cli import settings
+from toolprune.config import CutConfig, ScanConfig, Settings
+from toolprune.errors import ConfigError, ToolpruneError
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory without settings, under a home without settings."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "user"))
+    return tmp_path
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def refused(**flags: object) -> str:
+    """The one sentence that settings are refused with."""
+    with pytest.raises(ConfigError) as caught:
+        settings.load({f"scan.{name}": value for name, value in flags.items()})
+    sentence = str(caught.value)
+    assert "\n" not in sentence
+    return sentence
+
+
+def test_defaults_are_the_hosts_own() -> None:
+    assert CutConfig().model_dump() == {
+        "threshold": 8192,
+        "head": 4096,
+        "tail": 1024,
+        "marker": "\n\n[... tool result middle pruned ...]\n\n",
+    }
+    assert len(CutConfig().marker) == 39
+    assert ScanConfig().model_dump() == {"threshold": 8192, "threads": 0, "largest": 1000}
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        {"threshold": 0},
+        {"threshold": 8192.0},
+        {"threshold": "8192"},
+        {"threshold": True},
+        {"threshold": 2**63},
+        {"head": -1},
+        {"tail": -1},
+        {"marker": b"x"},
+        {"treshold": 8192},
+    ],
+)
+def test_a_cut_config_takes_integers_in_range_and_known_keys(values: dict[str, object]) -> None:
+    with pytest.raises(ValidationError):
+        CutConfig.model_validate(values)
+
+
+def test_a_config_does_not_change() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        CutConfig().head = 1  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(("head", "tail", "marker"), [(60, 30, "0123456789"), (100, 0, ""), (0, 100, ""), (0, 0, "")])
+def test_what_is_kept_may_fill_the_threshold(head: int, tail: int, marker: str) -> None:
+    assert CutConfig(threshold=100, head=head, tail=tail, marker=marker).threshold == 100
+
+
+def test_keeping_more_than_the_threshold_is_refused_with_the_values_and_the_rule() -> None:
+    rule = (
+        "head 60 + marker 10 + tail 31 is 101 code points, more than the threshold of 100: "
+        "lower head or tail, or raise the threshold"
+    )
+    with pytest.raises(ValidationError, match=re.escape(rule)):
+        CutConfig(threshold=100, head=60, tail=31, marker="0123456789")
+
+
+@given(
+    threshold=st.integers(1, 60), head=st.integers(0, 40), tail=st.integers(0, 40), marker=st.text("m🌊", max_size=9)
+)
+def test_a_config_is_accepted_exactly_when_its_cut_is_within_its_threshold(
+    threshold: int, head: int, tail: int, marker: str
+) -> None:
+    fits = len("h" * head + marker + "t" * tail) <= threshold
+    try:
+        CutConfig(threshold=threshold, head=head, tail=tail, marker=marker)
+    except ValidationError:
+        assert not fits
+    else:
+        assert fits
+
+
+def test_nothing_is_set_in_an_empty_home(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TOOLPRUNE_SHARED", raising=False)
+    assert not settings.anything_set()
+    loaded = settings.load()
+    assert loaded.settings == Settings()
+    assert set(loaded.sources.values()) == {"default"}
+    assert list(loaded.sources) == [
+        "cut.threshold",
+        "cut.head",
+        "cut.tail",
+        "cut.marker",
+        "scan.threshold",
+        "scan.threads",
+        "scan.largest",
+    ]
+
+
+@pytest.mark.parametrize("file", ["toolprune.toml", "user/toolprune/config.toml"])
+def test_a_file_is_something_set(project: Path, file: str) -> None:
+    write(project / file, "")
+    assert settings.anything_set()
+
+
+def test_each_source_gives_way_to_the_one_before_it(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    user = write(
+        project / "user" / "toolprune" / "config.toml",
+        "[cut]\ntail = 1\n[scan]\nthreshold = 1\nthreads = 1\nlargest = 1\n",
+    )
+    write(project / "toolprune.toml", "[scan]\nthreshold = 2\nthreads = 2\nlargest = 2\n")
+    monkeypatch.setenv("TOOLPRUNE_SCAN__THRESHOLD", "3")
+    monkeypatch.setenv("TOOLPRUNE_SCAN__THREADS", "3")
+    loaded = settings.load({"scan.threshold": 4})
+    assert loaded.settings.scan == ScanConfig(threshold=4, threads=3, largest=2)
+    assert loaded.settings.cut == CutConfig(tail=1)
+    assert loaded.sources == {
+        "cut.threshold": "default",
+        "cut.head": "default",
+        "cut.tail": str(user),
+        "cut.marker": "default",
+        "scan.threshold": "--threshold",
+        "scan.threads": "TOOLPRUNE_SCAN__THREADS",
+        "scan.largest": "toolprune.toml",
+    }
+
+
+def test_a_variable_may_hold_any_text(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLPRUNE_CUT__MARKER", "12")
+    assert settings.load().settings.cut.marker == "12"
+
+
+@pytest.mark.parametrize("file", ["toolprune.toml", "user/toolprune/config.toml"])
+@pytest.mark.parametrize(
+    ("text", "key", "nearest"),
+    [
+        ("[scan]\ntreshold = 1\n", "scan.treshold", "scan.threshold"),
+        ("[scam]\nthreads = 1\n", "scam.threads", "scan.threads"),
+        ("threshold = 1\n", "threshold", "cut.threshold"),
+    ],
+)
+def test_an_unknown_key_of_a_file_is_named_with_the_nearest(
+    project: Path, file: str, text: str, key: str, nearest: str
+) -> None:
+    path = write(project / file, text)
+    shown = file if file == "toolprune.toml" else str(path)
+    assert refused() == f"{shown}: {key} is no setting; did you mean {nearest}?"
+
+
+def test_an_unknown_key_that_resembles_none_is_named_with_all(project: Path) -> None:
+    write(project / "toolprune.toml", "[colour]\nx = 1\n")
+    assert refused() == (
+        "toolprune.toml: colour.x is no setting; there are cut.threshold, cut.head, cut.tail, cut.marker, "
+        "scan.threshold, scan.threads, scan.largest"
+    )
+
+
+@pytest.mark.parametrize("name", ["TOOLPRUNE_SCAN__TRESHOLD", "TOOLPRUNE_SCAN_THRESHOLD", "TOOLPRUNE_SCAN__THRESHOLDS"])
+def test_a_variable_that_was_meant_as_a_setting_is_named_with_the_nearest(
+    project: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "1")
+    assert refused() == f"the environment variable {name} is no setting; did you mean TOOLPRUNE_SCAN__THRESHOLD?"
+
+
+def test_another_programs_variable_is_left_alone(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLPRUNE_SHARED", "/somewhere")
+    assert settings.load().settings == Settings()
+
+
+def test_a_value_out_of_range_is_named_with_its_source(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert refused(threshold=0) == ("scan.threshold = 0 (from --threshold): it should be greater than or equal to 1")
+    monkeypatch.setenv("TOOLPRUNE_SCAN__THREADS", "many")
+    assert refused() == "scan.threads = 'many' (from TOOLPRUNE_SCAN__THREADS): it should be a valid integer"
+
+
+def test_values_that_do_not_fit_together_are_named_with_their_sources(project: Path) -> None:
+    write(project / "toolprune.toml", "[cut]\nhead = 9000\n")
+    assert refused() == (
+        "cut.head (from toolprune.toml): head 9000 + marker 39 + tail 1024 is 10063 code points, more than the "
+        "threshold of 8192: lower head or tail, or raise the threshold"
+    )
+
+
+def test_a_file_that_is_not_toml_is_named(project: Path) -> None:
+    write(project / "toolprune.toml", "[scan\n")
+    assert refused().startswith("toolprune.toml is not TOML: ")
+    (project / "toolprune.toml").write_bytes(b"x = '\xff'\n")
+    assert refused().startswith("toolprune.toml is not TOML: ")
+
+
+def test_an_error_of_settings_is_one_of_toolprune_and_a_value_error() -> None:
+    assert issubclass(ConfigError, ToolpruneError)
+    assert issubclass(ConfigError, ValueError)

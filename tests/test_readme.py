@@ -1,0 +1,79 @@
+"""Every snippet of the README runs, and prints what the README says."""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+BUILDS = {"make demo": "toolprune scan samples"}
+"""Commands that would build the package again, and what they run once it is built."""
+
+
+def blocks(repository: Path, language: str) -> list[str]:
+    text = (repository / "README.md").read_text(encoding="utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def commands(block: str) -> Iterator[tuple[str, str]]:
+    """Each command of a console block with the output that is shown for it."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output
+
+
+def run(command: str, repository: Path) -> str:
+    scripts = str(Path(sys.executable).parent)
+    environment = {**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}", "PYTHONIOENCODING": "utf-8"}
+    done = subprocess.run(
+        command, shell=True, cwd=repository, env=environment, capture_output=True, check=False, timeout=120
+    )
+    assert done.stderr.decode() == ""
+    assert done.returncode == 0
+    return done.stdout.decode()
+
+
+def matches(shown: str, printed: str) -> bool:
+    """Whether the output is as shown, a line that is an ellipsis standing for any lines."""
+    pattern = "".join("(?:.*\n)*?" if line == "…\n" else re.escape(line) for line in shown.splitlines(keepends=True))
+    return re.fullmatch(pattern, printed) is not None
+
+
+def test_console_snippets_print_what_is_shown(repository: Path) -> None:
+    shown = [each for block in blocks(repository, "console") for each in commands(block)]
+    assert len(shown) == 3
+    for command, output in shown:
+        assert matches(output, printed := run(BUILDS.get(command, command), repository)), (
+            f"{command} printed\n{printed}"
+        )
+
+
+@pytest.mark.parametrize(("target", "command"), BUILDS.items())
+def test_a_target_runs_what_stands_for_it_here(repository: Path, target: str, command: str) -> None:
+    recipe = re.search(rf"^{target.removeprefix('make ')}: build\n\t(.*)$", (repository / "Makefile").read_text(), re.M)
+    assert recipe is not None
+    assert recipe[1] == f"$(BIN)/{command}"
+
+
+def test_python_snippets_give_what_is_shown(repository: Path, tmp_path: Path) -> None:
+    found = blocks(repository, "pycon")
+    assert len(found) == 2
+    session = tmp_path / "readme.txt"
+    session.write_text("\n".join(found), encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-X", "utf8", "-m", "doctest", str(session)],
+        cwd=repository,
+        capture_output=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout.decode()
+
+
+def test_links_lead_somewhere(repository: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", (repository / "README.md").read_text(encoding="utf-8"))
+    assert links
+    assert [link for link in links if not (repository / link).exists()] == []
