@@ -34,17 +34,14 @@ pub(crate) fn py_cut<'py>(
 #[pyfunction]
 #[pyo3(name = "cut_blocks", signature = (blocks, *, threshold, head, tail, marker))]
 pub(crate) fn py_cut_blocks<'py>(
-    blocks: &Bound<'py, PySequence>,
+    blocks: &Bound<'py, PyAny>,
     threshold: &Bound<'py, PyAny>,
     head: &Bound<'py, PyAny>,
     tail: &Bound<'py, PyAny>,
     marker: &Bound<'py, PyString>,
 ) -> PyResult<Option<Bound<'py, PyList>>> {
-    if blocks.is_instance_of::<PyString>() {
-        return Err(PyTypeError::new_err("blocks must be a list of dicts, not a str: cut a text with cut()"));
-    }
     let budget = budget(threshold, head, tail, marker)?;
-    let blocks = blocks.to_list()?;
+    let blocks = block_list(blocks)?;
     let texts = blocks.iter().map(|block| text_of(&block)).collect::<PyResult<Vec<_>>>()?;
     let lengths: Vec<u64> = texts.iter().flatten().map(length).collect();
     let Some(plan) = budget.plan(&lengths).map_err(to_value_error)? else { return Ok(None) };
@@ -102,6 +99,14 @@ fn immutable_bytes<'py>(data: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes
     let view = PyMemoryView::from(data)
         .map_err(|_| PyTypeError::new_err(format!("data must be bytes-like, not {}", type_name(data))))?;
     Ok(view.call_method0(intern!(data.py(), "tobytes"))?.cast_into()?)
+}
+
+/// The blocks as a list of this call's own; a str is a sequence too, but not one of blocks.
+fn block_list<'py>(blocks: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
+    match blocks.cast::<PySequence>() {
+        Ok(sequence) if !blocks.is_instance_of::<PyString>() => sequence.to_list(),
+        _ => Err(PyTypeError::new_err(format!("blocks must be a list of dicts, not {}", type_name(blocks)))),
+    }
 }
 
 fn budget(
