@@ -17,6 +17,7 @@ class Totals(TypedDict):
     over_threshold: int
     already_cut: int
     ui_copy_bytes: int
+    forgotten_calls: int
 
 class ToolRow(TypedDict):
     """The results of one tool; `tool` is None for results whose call is nowhere."""

@@ -1,12 +1,16 @@
 //! Python bindings of toolprune: conversion, the GIL and errors, no logic.
 
 mod cut;
+mod scan;
+mod table;
 
 /// The compiled half of toolprune.
 #[pyo3::pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
     use crate::cut::{py_code_points, py_cut, py_cut_blocks, py_is_cut};
+    #[pymodule_export]
+    use crate::scan::{PyScan, py_scan};
 
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "Python's own name for it")]
