@@ -24,7 +24,7 @@ FUZZ_SECONDS ?= 20
 build: $(PACKAGE)
 
 demo: build
-	$(BIN)/toolprune scan samples
+	@$(BIN)/toolprune scan samples
 
 test: build
 	cargo test --quiet --package toolprune-core

@@ -44,7 +44,6 @@ def test_a_scan_without_settings_needs_no_validator_and_json_no_tables() -> None
 def test_the_public_names_are_there_and_are_all() -> None:
     names = [
         "CutConfig",
-        "Scan",
         "ToolpruneError",
         "__version__",
         "code_points",

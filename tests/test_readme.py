@@ -55,7 +55,7 @@ def test_console_snippets_print_what_is_shown(repository: Path) -> None:
 def test_a_target_runs_what_stands_for_it_here(repository: Path, target: str, command: str) -> None:
     recipe = re.search(rf"^{target.removeprefix('make ')}: build\n\t(.*)$", (repository / "Makefile").read_text(), re.M)
     assert recipe is not None
-    assert recipe[1] == f"$(BIN)/{command}"
+    assert recipe[1] == f"@$(BIN)/{command}"
 
 
 def test_python_snippets_give_what_is_shown(repository: Path, tmp_path: Path) -> None:

@@ -11,11 +11,10 @@ if TYPE_CHECKING:
     from toolprune.config import CutConfig
     from toolprune.cut import code_points, cut, cut_blocks, is_cut
     from toolprune.errors import ToolpruneError
-    from toolprune.logs.scan import Scan, scan
+    from toolprune.logs.scan import scan
 
 __all__ = [
     "CutConfig",
-    "Scan",
     "ToolpruneError",
     "__version__",
     "code_points",
@@ -30,7 +29,7 @@ _HOMES = {
     "toolprune.config": ("CutConfig",),
     "toolprune.cut": ("code_points", "cut", "cut_blocks", "is_cut"),
     "toolprune.errors": ("ToolpruneError",),
-    "toolprune.logs.scan": ("Scan", "scan"),
+    "toolprune.logs.scan": ("scan",),
 }
 
 

@@ -105,7 +105,8 @@ def _as_table(places: list[str], every: bool, options: dict[str, Any]) -> Scan:
     else:
         found = _run(places, **options)
         results = found.results
-    if found.totals["files"]:
+    # One path that was skipped is said in the closing sentence already.
+    if found.totals["files"] or len(found.skipped) > 1:
         scan_table(found, results, threshold=options.get("threshold", defaults.THRESHOLD), every=every)
     return found
 

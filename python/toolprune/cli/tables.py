@@ -66,7 +66,8 @@ def scan_table(found: Scan, results: Sequence[ResultRow], *, threshold: int, eve
     what = "results" if every else f"results over {threshold:,} characters"
     count = found.totals["tool_results" if every else "over_threshold"]
     _print(console, [_totals(found, threshold), *_by_tool(found, threshold)])
-    _print(console, [*_longest(results, what, count, session_width), *_not_read(found)])
+    _print(console, _longest(results, what, count, session_width))
+    _print(console, _not_read(found))
 
 
 def settings_table(rows: Sequence[dict[str, Any]]) -> None:
@@ -188,4 +189,4 @@ def _print(console: Console, parts: Iterable[Table | Text]) -> None:
         for part in parts:
             console.print(part)
     # Cells are padded to their column; nobody wants the blanks at a line's end.
-    sys.stdout.write("".join(f"{line.rstrip()}\n" for line in shown.get().removesuffix("\n").split("\n")))
+    sys.stdout.write("\n".join(line.rstrip() for line in shown.get().split("\n")))
