@@ -23,6 +23,7 @@ TOTALS = [
     "over_threshold",
     "already_cut",
     "ui_copy_bytes",
+    "forgotten_calls",
 ]
 
 
@@ -65,7 +66,7 @@ def raising(error: str) -> str:
 def test_json_is_one_object_with_the_totals_and_the_rows(log: Path) -> None:
     whole = found(log)
     assert list(whole) == [*TOTALS, "by_tool", "malformed", "skipped", "results"]
-    assert [whole[name] for name in TOTALS] == [1, log.stat().st_size, 6, 0, 3, 21_350, 2, 0, 0]
+    assert [whole[name] for name in TOTALS] == [1, log.stat().st_size, 6, 0, 3, 21_350, 2, 0, 0, 0]
     assert whole["by_tool"] == [
         {"tool": "Read", "results": 2, "code_points": 21_345, "over_threshold": 2},
         {"tool": "Bash", "results": 1, "code_points": 5, "over_threshold": 0},
@@ -197,6 +198,24 @@ def test_a_file_that_is_no_log_is_said(tmp_path: Path) -> None:
     notes.write_bytes(b'{"to": "do"}\n')
     whole = found(tmp_path, code=1)
     assert [row["path"] for row in whole["skipped"]] == [str(notes)]
+
+
+def test_results_whose_calls_may_be_forgotten_are_said(log: Path) -> None:
+    forgetful = """
+from types import SimpleNamespace
+import toolprune.logs.scan as scan
+real = scan.scan_files
+def scan_files(*args, **options):
+    found = real(*args, **options)
+    totals = {**found.totals, "forgotten_calls": 2}
+    return SimpleNamespace(totals=totals, by_tool=[], malformed=[], skipped=[], results=[])
+scan.scan_files = scan_files
+"""
+    done = python(forgetful, "scan", log)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "toolprune: 2 results have no tool, perhaps because their logs hold more calls than a scan remembers\n"
+    )
 
 
 def test_nothing_found_is_one_sentence_and_what_to_try(tmp_path: Path) -> None:

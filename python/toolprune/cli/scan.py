@@ -55,7 +55,7 @@ def scan(
     places = paths or _usual_places()
     options: dict[str, Any] = {"strict": strict, "unique": unique, **_settings(threshold, threads)}
     found = _SCANS[format](places, every, options)
-    return _notes(found, places, named=bool(paths))
+    return _end(found, places, named=bool(paths))
 
 
 def _settings(threshold: int | None, threads: int | None) -> dict[str, Any]:
@@ -150,23 +150,35 @@ def _summary(found: Scan) -> dict[str, Any]:
     return {**found.totals, "by_tool": found.by_tool, "malformed": found.malformed, "skipped": found.skipped}
 
 
-def _notes(found: Scan, places: list[str], *, named: bool) -> Outcome:
-    """Say on standard error what was not read, and choose the exit code."""
+def _end(found: Scan, places: list[str], *, named: bool) -> Outcome:
+    """Say on standard error what the user must know, and choose the exit code."""
+    if not found.totals["files"]:
+        unreadable = [path for path in places if named and not os.access(path, os.R_OK)]
+        if unreadable:
+            reasons = {row["path"]: row["reason"] for row in found.skipped}
+            say("; ".join(f"{path}: {reasons.get(path, 'cannot be read')}" for path in unreadable))
+            return Outcome.REFUSED
+        if not found.skipped:
+            where = f"in {', '.join(places)}" if places else "in the usual places"
+            say(f"no session log {where}: name the directory where your agent keeps its *.jsonl files")
+            return Outcome.NOTED
+    notes = _notes(found)
+    for note in notes:
+        say(note)
+    return Outcome.NOTED if notes else Outcome.DONE
+
+
+def _notes(found: Scan) -> list[str]:
     totals, skipped = found.totals, found.skipped
-    missing = [path for path in places if named and not os.access(path, os.R_OK)]
-    if missing and not totals["files"]:
-        reasons = {row["path"]: row["reason"] for row in skipped}
-        say("; ".join(f"{path}: {reasons.get(path, 'cannot be read')}" for path in missing))
-        return Outcome.REFUSED
-    if not totals["files"] and not skipped:
-        say(f"no session log {'in ' + ', '.join(places) if places else 'in the usual places'}: "
-            "name the directory where your agent keeps its *.jsonl files")  # fmt: skip
-        return Outcome.NOTED
-    if found.malformed:
+    notes = []
+    if totals["malformed_lines"]:
         first = found.malformed[0]
         count = plural(totals["malformed_lines"], "malformed line was", "malformed lines were")
-        say(f"{count} passed over, first {first['path']}:{first['line']}: {first['reason']}")
+        notes.append(f"{count} passed over, first {first['path']}:{first['line']}: {first['reason']}")
     if skipped:
         count = plural(len(skipped), "file was", "files were")
-        say(f"{count} skipped, first {skipped[0]['path']}: {skipped[0]['reason']}")
-    return Outcome.NOTED if found.malformed or skipped else Outcome.DONE
+        notes.append(f"{count} skipped, first {skipped[0]['path']}: {skipped[0]['reason']}")
+    if totals["forgotten_calls"]:
+        count = plural(totals["forgotten_calls"], "result has", "results have")
+        notes.append(f"{count} no tool, perhaps because their logs hold more calls than a scan remembers")
+    return notes
