@@ -112,7 +112,7 @@ def test_what_cannot_be_reached_is_skipped_with_the_systems_reason(tmp_path: Pat
         str(through): "not a directory",
         str(endless): "file name too long",
     }
-    assert discover(["a\0b"]).skipped == [{"path": "a\0b", "reason": "embedded null byte"}]
+    assert discover(["a\0b"]).skipped == [{"path": "a\0b", "reason": "a NUL character stands in no path"}]
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read every directory")

@@ -144,5 +144,6 @@ def _kind(mode: int) -> str:
 
 
 def _reason(error: OSError | ValueError) -> str:
-    text = error.strerror if isinstance(error, OSError) else str(error)
-    return (text or type(error).__name__).lower()
+    if isinstance(error, ValueError):
+        return "a NUL character stands in no path"
+    return (error.strerror or type(error).__name__).lower()
