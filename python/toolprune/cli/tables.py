@@ -29,7 +29,7 @@ SHORT_WIDTH = 16
 """Characters of a session on a narrow terminal, where the path needs the room."""
 
 WIDE = 140
-"""Columns of a terminal that has room for both."""
+"""Columns of a terminal that has room for a whole session id and `path:line`."""
 
 PIPE_WIDTH = 100_000
 """Columns where nobody looks: a pipe gets whole lines."""
@@ -62,11 +62,10 @@ class Longest:
 def scan_table(found: Scan, results: Sequence[ResultRow], *, threshold: int, every: bool) -> None:
     """Print a scan: totals, tools, the longest results, what could not be read."""
     console = _console()
-    session_width = NAME_WIDTH if console.width >= WIDE else SHORT_WIDTH
     what = "results" if every else f"results over {threshold:,} characters"
     count = found.totals["tool_results" if every else "over_threshold"]
     _print(console, [_totals(found, threshold), *_by_tool(found, threshold)])
-    _print(console, _longest(results, what, count, session_width))
+    _print(console, _longest(results, what, count, wide=console.width >= WIDE))
     _print(console, _not_read(found))
 
 
@@ -115,18 +114,23 @@ def _by_tool(found: Scan, threshold: int) -> list[Table | Text]:
     return [_title("By tool"), table, *_beyond(len(rows), "tool")]
 
 
-def _longest(results: Sequence[ResultRow], what: str, count: int, session_width: int) -> list[Table | Text]:
+def _longest(results: Sequence[ResultRow], what: str, count: int, *, wide: bool) -> list[Table | Text]:
     if not results:
         return [Text(f"\nNo {what}.")]
-    table = _table("characters", "tokens", "tool", "turn", "session", "where", numbers=(0, 1, 3))
+    # Folding `path:line` would break the line's number in two.
+    where = ("where",) if wide else ("line", "path")
+    table = _table(
+        "characters", "tokens", "tool", "turn", "session", *where, numbers=(0, 1, 3) if wide else (0, 1, 3, 5)
+    )
     for row in results[:LISTED]:
+        path, line = row["path"], str(row["line"])
         table.add_row(
             f"{row['code_points']:,}",
             f"{row['tokens']:,}",
             _name(row["tool"], "(call not found)"),
             "" if row["turn"] is None else str(row["turn"]),
-            _name(row["session"], "", session_width),
-            _cell(f"{row['path']}:{row['line']}"),
+            _name(row["session"], "", NAME_WIDTH if wide else SHORT_WIDTH),
+            *((_cell(f"{path}:{line}"),) if wide else (line, _cell(path))),
         )
     return [_title(f"Longest {what}"), table, *_beyond(count, "result")]
 
