@@ -1,373 +1,308 @@
 //! The vector pass over a JSON line, 64 bytes at a time: the twin of the plain pass in `structure.rs`, which it must equal.
 //!
-//! The only file of this crate with `unsafe`: vector loads through raw pointers. Every pointer is derived from a slice whose bounds
-//! the safe entry points check first.
+//! One pass, written over what a block of bytes can be asked ([`Block`]), and two sets of instructions that answer: AVX2 in two halves,
+//! AVX-512 in one. Everything is inlined into the entry that enables the instructions.
+//!
+//! The only file of this crate with `unsafe`: the instructions and loads through raw pointers. Every pointer is derived from a slice
+//! whose bounds the safe entry points check first.
 #![allow(unsafe_code)]
 
 use crate::structure::{Stop, Structure};
 
-/// Whether this processor has the instructions that the vector pass needs.
-#[must_use]
-pub(crate) fn available() -> bool {
+/// Which instructions a pass uses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Vectors {
+    /// None: byte by byte.
+    None,
+    /// AVX2.
     #[cfg(target_arch = "x86_64")]
-    {
-        is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("lzcnt")
-            && is_x86_feature_detected!("popcnt")
-            && is_x86_feature_detected!("pclmulqdq")
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        false
-    }
+    Avx2,
+    /// AVX-512, byte and word.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
 }
 
-/// See [`Structure::read`]; only called where [`available`] holds.
-pub(crate) fn read(s: &mut Structure, buffer: &[u8], base: usize, end: usize) -> Stop {
-    #[cfg(target_arch = "x86_64")]
-    {
-        // SAFETY: `available` was asked when the structure was made.
-        unsafe { x86::read(s, buffer, base, end) }
+impl Vectors {
+    /// All that this processor has, the widest last.
+    pub(crate) fn available() -> Vec<Self> {
+        #[allow(unused_mut)]
+        let mut all = vec![Self::None];
+        #[cfg(target_arch = "x86_64")]
+        {
+            let common = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("lzcnt")
+                && is_x86_feature_detected!("popcnt")
+                && is_x86_feature_detected!("pclmulqdq");
+            if common {
+                all.push(Self::Avx2);
+            }
+            if common && is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512bw") {
+                all.push(Self::Avx512);
+            }
+        }
+        all
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        unreachable!("no vectors on this processor: {:?} {} {base} {end}", s.blocks, buffer.len())
-    }
-}
 
-/// Ones in these words; only called where [`available`] holds.
-pub(crate) fn count_ones(words: &[u64]) -> u64 {
-    #[cfg(target_arch = "x86_64")]
-    {
-        // SAFETY: `available` was asked when the structure was made.
-        unsafe { x86::count_ones(words) }
+    /// See [`Structure::read`]. `base` must be at least `MARGIN`, and a block must lie behind `end`. `None` without vectors.
+    #[inline]
+    pub(crate) fn read(self, s: &mut Structure, buffer: &[u8], base: usize, end: usize) -> Option<Stop> {
+        match self {
+            Self::None => None,
+            // SAFETY: the variant is made only where the processor has the instructions; the rest is the caller's.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 => Some(unsafe { x86::read_avx2(s, buffer, base, end) }),
+            // SAFETY: as above.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx512 => Some(unsafe { x86::read_avx512(s, buffer, base, end) }),
+        }
     }
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        crate::structure::count_ones_plain(words)
+
+    /// Ones in these words. `None` without vectors.
+    #[inline]
+    pub(crate) fn count_ones(self, words: &[u64]) -> Option<u64> {
+        match self {
+            Self::None => None,
+            // SAFETY: the variants are made only where the processor has the instruction.
+            #[cfg(target_arch = "x86_64")]
+            Self::Avx2 | Self::Avx512 => Some(unsafe { x86::count_ones(words) }),
+        }
     }
 }
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
-        __m128i, __m256i, _mm_clmulepi64_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si64, _mm_loadu_si128, _mm_set1_epi8,
-        _mm256_and_si256, _mm256_blendv_epi8, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8,
+        __m128i, __m256i, __m512i, _mm_clmulepi64_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si64, _mm_loadu_si128,
+        _mm_set1_epi8, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8,
         _mm256_loadu_si256, _mm256_max_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
-        _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_storeu_si256, _mm256_subs_epu8,
-        _mm256_testz_si256, _mm256_xor_si256,
+        _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_subs_epu8, _mm256_testz_si256, _mm256_xor_si256,
+        _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_cmpeq_epi8_mask, _mm512_cmpge_epu8_mask,
+        _mm512_cmplt_epi8_mask, _mm512_loadu_si512, _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8,
+        _mm512_shuffle_epi8, _mm512_srli_epi16, _mm512_subs_epu8, _mm512_test_epi8_mask, _mm512_xor_si512,
     };
 
     use crate::structure::{BLOCK, Stop, Structure, UnicodeCarry, count_ones_plain};
 
-    /// The 64 bytes of a block.
+    /// What the 64 bytes of a block can be asked; an answer has one bit a byte.
+    ///
+    /// # Safety
+    /// Of every function: the processor must have the instructions.
+    trait Block: Copy {
+        /// The 64 bytes at `from`, which must be readable.
+        unsafe fn load(from: *const u8) -> Self;
+        /// Bytes equal to this one.
+        unsafe fn equal(self, byte: u8) -> u64;
+        /// Bytes that, as signed numbers, are below this one.
+        unsafe fn below(self, limit: i8) -> u64;
+        /// Bytes of at least this one.
+        unsafe fn at_least(self, byte: u8) -> u64;
+        /// The bytes with these bits set.
+        unsafe fn with(self, bits: u8) -> Self;
+        /// Bytes equal to those that the table has at the low four bits of `index`.
+        unsafe fn in_table(self, table: &[u8; 16], index: Self) -> u64;
+        /// Whether the block at `at` breaks the rules of UTF-8; the 3 bytes before it must be readable.
+        unsafe fn breaks_utf8(at: *const u8) -> bool;
+        /// [`unicode_escapes`], called and not inlined: few blocks need it.
+        unsafe fn rare_escapes(self, rare: u64, carry: &mut UnicodeCarry) -> Unicode;
+    }
+
     #[derive(Clone, Copy)]
-    struct Bytes(__m256i, __m256i);
+    struct Avx2(__m256i, __m256i);
 
-    impl Bytes {
-        /// # Safety
-        /// 64 bytes must be readable at `from`.
-        #[inline]
-        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-        unsafe fn load(from: *const u8) -> Self {
-            // SAFETY: the caller's.
-            unsafe { Self(_mm256_loadu_si256(from.cast()), _mm256_loadu_si256(from.add(32).cast())) }
-        }
-
-        #[inline]
-        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-        fn equal(self, byte: u8) -> u64 {
-            let wanted = _mm256_set1_epi8(byte.cast_signed());
-            mask(_mm256_cmpeq_epi8(self.0, wanted), _mm256_cmpeq_epi8(self.1, wanted))
-        }
-
-        /// Bytes in `low..=high`, both ASCII; `fold` turns capitals into small letters first.
-        #[inline]
-        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-        fn between(self, low: u8, high: u8, fold: u8) -> u64 {
-            let fold = _mm256_set1_epi8(fold.cast_signed());
-            let (a, b) = (_mm256_or_si256(self.0, fold), _mm256_or_si256(self.1, fold));
-            let (below, above) =
-                (_mm256_set1_epi8((low - 1).cast_signed()), _mm256_set1_epi8((high + 1).cast_signed()));
-            let (a, b) = (
-                _mm256_and_si256(_mm256_cmpgt_epi8(a, below), _mm256_cmpgt_epi8(above, a)),
-                _mm256_and_si256(_mm256_cmpgt_epi8(b, below), _mm256_cmpgt_epi8(above, b)),
-            );
-            mask(a, b)
-        }
-
-        /// Bytes that stand in the table at their own low four bits.
-        #[inline]
-        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-        fn in_table(self, table: __m256i) -> u64 {
-            mask(
-                _mm256_cmpeq_epi8(self.0, _mm256_shuffle_epi8(table, self.0)),
-                _mm256_cmpeq_epi8(self.1, _mm256_shuffle_epi8(table, self.1)),
-            )
-        }
+    #[inline(always)]
+    unsafe fn mask(a: __m256i, b: __m256i) -> u64 {
+        // SAFETY: the caller's.
+        let (a, b) = unsafe { (_mm256_movemask_epi8(a), _mm256_movemask_epi8(b)) };
+        u64::from(a.cast_unsigned()) | (u64::from(b.cast_unsigned()) << 32)
     }
 
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-    fn mask(a: __m256i, b: __m256i) -> u64 {
-        u64::from(_mm256_movemask_epi8(a).cast_unsigned()) | (u64::from(_mm256_movemask_epi8(b).cast_unsigned()) << 32)
-    }
-
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-    fn table(values: [u8; 16]) -> __m256i {
-        // SAFETY: the array is the 16 bytes that are loaded.
+    #[inline(always)]
+    unsafe fn table_256(values: &[u8; 16]) -> __m256i {
+        // SAFETY: the caller's; the array is the 16 bytes that are loaded.
         unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(values.as_ptr().cast::<__m128i>())) }
     }
 
-    /// 64 zeros, then 64 bytes of ones: loaded at `64 - n`, it blends away all but a block's first `n` bytes.
-    #[repr(align(64))]
-    struct Blanks([u8; 2 * BLOCK]);
-    static BLANKS: Blanks = {
-        let mut bytes = [0; 2 * BLOCK];
-        let mut i = BLOCK;
-        while i < 2 * BLOCK {
-            bytes[i] = 0xFF;
-            i += 1;
+    // SAFETY of all blocks below: the instructions are the caller's to guarantee, and so are the pointers.
+    impl Block for Avx2 {
+        #[inline(always)]
+        unsafe fn load(from: *const u8) -> Self {
+            unsafe { Self(_mm256_loadu_si256(from.cast()), _mm256_loadu_si256(from.add(32).cast())) }
         }
-        Blanks(bytes)
-    };
 
-    /// # Safety
-    /// The processor must have the features; `base` must be at least `MARGIN`, and `end` a block before the buffer's end.
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-    pub(super) unsafe fn read(s: &mut Structure, buffer: &[u8], base: usize, end: usize) -> Stop {
-        let space = _mm256_set1_epi8(b' '.cast_signed());
-        let mut utf8_faults = _mm256_setzero_si256();
-        let mut string_faults = 0u64;
-        let mut carry = s.carry;
-        // The line's last block is read again from here, blank behind its newline; 32 bytes before it for looking back.
-        let mut copy = [b' '; 32 + BLOCK];
-        let mut stop = None;
-        loop {
-            let from = base + s.blocks * BLOCK;
-            if from + BLOCK > end && memchr::memchr(b'\n', &buffer[from..end]).is_none() {
-                break;
+        #[inline(always)]
+        unsafe fn equal(self, byte: u8) -> u64 {
+            unsafe {
+                let wanted = _mm256_set1_epi8(byte.cast_signed());
+                mask(_mm256_cmpeq_epi8(self.0, wanted), _mm256_cmpeq_epi8(self.1, wanted))
             }
-            s.reserve_block();
-            // SAFETY: `from` is at most `end`, and a block behind that is within the buffer.
-            let mut bytes = unsafe { Bytes::load(buffer.as_ptr().add(from)) };
-            // Where the bytes before the block can be read too: it begins at least MARGIN into the buffer.
-            let mut at = buffer[from - 32..].as_ptr();
-            // Control characters and all that is no ASCII; most blocks have neither.
-            let mut unusual = mask(_mm256_cmpgt_epi8(space, bytes.0), _mm256_cmpgt_epi8(space, bytes.1));
-            if unusual != 0 {
-                let newlines = bytes.equal(b'\n');
-                if newlines != 0 {
-                    let length = newlines.trailing_zeros() as usize;
-                    stop = Some(Stop::Newline(s.blocks * BLOCK + length));
-                    // SAFETY: both copies stay within their arrays: length <= 63, and 32 bytes are readable at `at`.
-                    unsafe {
-                        let blank = Bytes::load(BLANKS.0.as_ptr().add(BLOCK - length));
-                        let to = copy.as_mut_ptr();
-                        _mm256_storeu_si256(to.cast(), _mm256_loadu_si256(at.cast()));
-                        _mm256_storeu_si256(to.add(32).cast(), _mm256_blendv_epi8(bytes.0, space, blank.0));
-                        _mm256_storeu_si256(to.add(64).cast(), _mm256_blendv_epi8(bytes.1, space, blank.1));
-                        bytes = Bytes::load(to.add(32));
-                    }
-                    at = copy.as_ptr();
-                    unusual = mask(_mm256_cmpgt_epi8(space, bytes.0), _mm256_cmpgt_epi8(space, bytes.1));
-                }
+        }
+
+        #[inline(always)]
+        unsafe fn below(self, limit: i8) -> u64 {
+            unsafe {
+                let limit = _mm256_set1_epi8(limit);
+                mask(_mm256_cmpgt_epi8(limit, self.0), _mm256_cmpgt_epi8(limit, self.1))
             }
-            let (mut control, mut dropped, mut astral) = (0u64, 0u64, 0u64);
-            if unusual != 0 || carry.multibyte != 0 {
-                let high = mask(bytes.0, bytes.1);
-                control = unusual & !high;
-                if high != 0 || carry.multibyte != 0 {
-                    // SAFETY: 32 bytes before the block and the block are readable at `at`.
-                    let found = unsafe {
-                        if carry.started {
-                            utf8_fault(at.add(32), at.add(64))
-                        } else {
-                            let mut first = [b' '; 32 + BLOCK];
-                            first[32..].copy_from_slice(std::slice::from_raw_parts(at.add(32), BLOCK));
-                            utf8_fault(first.as_ptr().add(32), first.as_ptr().add(64))
-                        }
-                    };
-                    utf8_faults = _mm256_or_si256(utf8_faults, found);
-                    // As signed numbers, continuation bytes are those below -64.
-                    let least = _mm256_set1_epi8(-64);
-                    dropped = mask(_mm256_cmpgt_epi8(least, bytes.0), _mm256_cmpgt_epi8(least, bytes.1));
-                    let four = _mm256_set1_epi8(0xF0u8.cast_signed());
-                    astral = mask(
-                        _mm256_cmpeq_epi8(_mm256_max_epu8(bytes.0, four), bytes.0),
-                        _mm256_cmpeq_epi8(_mm256_max_epu8(bytes.1, four), bytes.1),
+        }
+
+        #[inline(always)]
+        unsafe fn at_least(self, byte: u8) -> u64 {
+            unsafe {
+                let least = _mm256_set1_epi8(byte.cast_signed());
+                mask(
+                    _mm256_cmpeq_epi8(_mm256_max_epu8(self.0, least), self.0),
+                    _mm256_cmpeq_epi8(_mm256_max_epu8(self.1, least), self.1),
+                )
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn with(self, bits: u8) -> Self {
+            unsafe {
+                let bits = _mm256_set1_epi8(bits.cast_signed());
+                Self(_mm256_or_si256(self.0, bits), _mm256_or_si256(self.1, bits))
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn in_table(self, table: &[u8; 16], index: Self) -> u64 {
+            unsafe {
+                let table = table_256(table);
+                mask(
+                    _mm256_cmpeq_epi8(self.0, _mm256_shuffle_epi8(table, index.0)),
+                    _mm256_cmpeq_epi8(self.1, _mm256_shuffle_epi8(table, index.1)),
+                )
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn breaks_utf8(at: *const u8) -> bool {
+            /// The check of 32 bytes; not zero where they break a rule.
+            #[inline(always)]
+            unsafe fn faults(at: *const u8) -> __m256i {
+                unsafe {
+                    let now = _mm256_loadu_si256(at.cast());
+                    let one = _mm256_loadu_si256(at.sub(1).cast());
+                    let two = _mm256_loadu_si256(at.sub(2).cast());
+                    let three = _mm256_loadu_si256(at.sub(3).cast());
+                    let low_half = _mm256_set1_epi8(0x0F);
+                    let high = |bytes| _mm256_and_si256(_mm256_srli_epi16(bytes, 4), low_half);
+                    let standing = _mm256_and_si256(
+                        _mm256_and_si256(
+                            _mm256_shuffle_epi8(table_256(&utf8::FIRST_HIGH), high(one)),
+                            _mm256_shuffle_epi8(table_256(&utf8::FIRST_LOW), _mm256_and_si256(one, low_half)),
+                        ),
+                        _mm256_shuffle_epi8(table_256(&utf8::SECOND_HIGH), high(now)),
                     );
-                    carry.multibyte = high >> 61;
+                    let third = _mm256_subs_epu8(two, _mm256_set1_epi8(utf8::THIRD));
+                    let fourth = _mm256_subs_epu8(three, _mm256_set1_epi8(utf8::FOURTH));
+                    let must = _mm256_and_si256(_mm256_or_si256(third, fourth), _mm256_set1_epi8(i8::MIN));
+                    _mm256_xor_si256(must, standing)
                 }
             }
-            let backslashes = bytes.equal(b'\\');
-            let escapes = escapes(backslashes, &mut carry.escaped);
-            dropped |= escapes.backslashes;
-            // The frequent escaped characters by their low four bits; b and r share theirs with the quote.
-            let frequent =
-                table([0x7F, 0, b'"', 0, b't', 0, b'f', 0, 0, 0, 0, 0, b'\\', 0, b'n', b'/']);
-            let rare = if escapes.escaped == 0 { 0 } else { escapes.escaped & !bytes.in_table(frequent) };
-            if rare != 0 || carry.unicode_open != 0 {
-                let unicode = unicode_escapes(bytes, rare, &mut carry.unicode);
-                dropped |= unicode.dropped;
-                astral |= unicode.astral;
-                string_faults |= unicode.faults;
-                carry.unicode_open = carry.unicode.u >> 54;
-            }
-            s.dropped[s.blocks] = dropped;
-            s.astral[s.blocks] = astral;
-            let quotes = bytes.equal(b'"') & !escapes.escaped;
-            if quotes == 0 && carry.in_string == !0 {
-                string_faults |= control;
-            } else {
-                let strings = prefix_xor(quotes) ^ carry.in_string;
-                carry.in_string = (strings.cast_signed() >> 63).cast_unsigned();
-                string_faults |= control & strings;
-                let tokens = tokens(bytes, quotes, strings, &mut carry.in_scalar);
-                // SAFETY: `reserve_block` made room for a block's tokens.
-                unsafe { push_tokens(s, tokens) };
-            }
-            s.blocks += 1;
-            carry.started = true;
-            if stop.is_some() {
-                break;
+            unsafe {
+                let faults = _mm256_or_si256(faults(at), faults(at.add(32)));
+                _mm256_testz_si256(faults, faults) == 0
             }
         }
-        s.carry = carry;
-        s.faults.utf8 |= _mm256_testz_si256(utf8_faults, utf8_faults) == 0;
-        s.faults.string |= string_faults != 0;
-        match stop {
-            Some(stop) => {
-                s.faults.string |= carry.in_string != 0 || carry.escaped != 0;
-                stop
+
+        #[inline(always)]
+        unsafe fn rare_escapes(self, rare: u64, carry: &mut UnicodeCarry) -> Unicode {
+            #[inline(never)]
+            #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+            unsafe fn outlined(bytes: Avx2, rare: u64, carry: &mut UnicodeCarry) -> Unicode {
+                unsafe { unicode_escapes(bytes, rare, carry) }
             }
-            None => Stop::Window(s.blocks * BLOCK),
+            unsafe { outlined(self, rare, carry) }
         }
     }
 
-    struct Escapes {
-        /// backslashes that begin an escape
-        backslashes: u64,
-        /// the characters behind them
-        escaped: u64,
+    #[derive(Clone, Copy)]
+    struct Avx512(__m512i);
+
+    #[inline(always)]
+    unsafe fn table_512(values: &[u8; 16]) -> __m512i {
+        // SAFETY: the caller's; the array is the 16 bytes that are loaded.
+        unsafe { _mm512_broadcast_i32x4(_mm_loadu_si128(values.as_ptr().cast::<__m128i>())) }
     }
 
-    /// Which characters are escaped: those behind a run of backslashes of odd length (the subtraction carries through runs).
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-    fn escapes(backslashes: u64, carry: &mut u64) -> Escapes {
-        const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
-        let possible = backslashes & !*carry;
-        let codes = ((possible << 1) | ODD).wrapping_sub(possible) ^ ODD;
-        let escaped = codes ^ (backslashes | *carry);
-        let begins = codes & backslashes;
-        *carry = begins >> 63;
-        Escapes { backslashes: begins, escaped }
-    }
+    // SAFETY of all blocks below: as above.
+    impl Block for Avx512 {
+        #[inline(always)]
+        unsafe fn load(from: *const u8) -> Self {
+            unsafe { Self(_mm512_loadu_si512(from.cast())) }
+        }
 
-    /// Each bit the parity of the bits up to it: ones from an opening quote up to, not including, the closing one.
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-    fn prefix_xor(bits: u64) -> u64 {
-        let product = _mm_clmulepi64_si128::<0>(_mm_cvtsi64_si128(bits.cast_signed()), _mm_set1_epi8(-1));
-        _mm_cvtsi128_si64(product).cast_unsigned()
-    }
+        #[inline(always)]
+        unsafe fn equal(self, byte: u8) -> u64 {
+            unsafe { _mm512_cmpeq_epi8_mask(self.0, _mm512_set1_epi8(byte.cast_signed())) }
+        }
 
-    /// Operators outside strings, opening quotes, and first bytes of other scalars.
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-    fn tokens(bytes: Bytes, quotes: u64, strings: u64, in_scalar: &mut u64) -> u64 {
-        let operators = table([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, b':', b'{', b',', b'}', 0, 0]);
-        let blanks = table([b' ', 0, 0, 0, 0, 0, 0, 0, 0, b'\t', b'\n', 0, 0, b'\r', 0, 0]);
-        // With bit 5 set, `[` and `]` become `{` and `}`.
-        let fold = _mm256_set1_epi8(0x20);
-        let operators = mask(
-            _mm256_cmpeq_epi8(_mm256_or_si256(bytes.0, fold), _mm256_shuffle_epi8(operators, bytes.0)),
-            _mm256_cmpeq_epi8(_mm256_or_si256(bytes.1, fold), _mm256_shuffle_epi8(operators, bytes.1)),
-        );
-        let scalars = !(operators | bytes.in_table(blanks) | strings | quotes);
-        let starts = scalars & !((scalars << 1) | *in_scalar);
-        *in_scalar = scalars >> 63;
-        (operators & !strings) | (quotes & strings) | starts
-    }
+        #[inline(always)]
+        unsafe fn below(self, limit: i8) -> u64 {
+            unsafe { _mm512_cmplt_epi8_mask(self.0, _mm512_set1_epi8(limit)) }
+        }
 
-    /// # Safety
-    /// There must be room for 64 tokens behind `s.count`.
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-    unsafe fn push_tokens(s: &mut Structure, mut bits: u64) {
-        let count = bits.count_ones() as usize;
-        debug_assert!(s.count + BLOCK <= s.tokens.len());
-        #[allow(clippy::cast_possible_truncation)] // a window is shorter than 4 GiB
-        let position = (s.blocks * BLOCK) as u32;
-        // Written in sixes whether there are as many or not: a branch a token would cost more than the stores.
-        // SAFETY: the caller's; at most 64 are written.
-        unsafe {
-            let to = s.tokens.as_mut_ptr().add(s.count);
-            let mut written = 0;
-            loop {
-                for i in 0..6 {
-                    *to.add(written + i) = position + bits.trailing_zeros();
-                    bits &= bits.wrapping_sub(1);
+        #[inline(always)]
+        unsafe fn at_least(self, byte: u8) -> u64 {
+            unsafe {
+                if byte == 0x80 {
+                    return _mm512_movepi8_mask(self.0);
                 }
-                written += 6;
-                if written >= count {
-                    break;
-                }
+                _mm512_cmpge_epu8_mask(self.0, _mm512_set1_epi8(byte.cast_signed()))
             }
         }
-        s.count += count;
+
+        #[inline(always)]
+        unsafe fn with(self, bits: u8) -> Self {
+            unsafe { Self(_mm512_or_si512(self.0, _mm512_set1_epi8(bits.cast_signed()))) }
+        }
+
+        #[inline(always)]
+        unsafe fn in_table(self, table: &[u8; 16], index: Self) -> u64 {
+            unsafe { _mm512_cmpeq_epi8_mask(self.0, _mm512_shuffle_epi8(table_512(table), index.0)) }
+        }
+
+        #[inline(always)]
+        unsafe fn breaks_utf8(at: *const u8) -> bool {
+            unsafe {
+                let now = _mm512_loadu_si512(at.cast());
+                let one = _mm512_loadu_si512(at.sub(1).cast());
+                let two = _mm512_loadu_si512(at.sub(2).cast());
+                let three = _mm512_loadu_si512(at.sub(3).cast());
+                let low_half = _mm512_set1_epi8(0x0F);
+                let high = |bytes| _mm512_and_si512(_mm512_srli_epi16(bytes, 4), low_half);
+                let standing = _mm512_and_si512(
+                    _mm512_and_si512(
+                        _mm512_shuffle_epi8(table_512(&utf8::FIRST_HIGH), high(one)),
+                        _mm512_shuffle_epi8(table_512(&utf8::FIRST_LOW), _mm512_and_si512(one, low_half)),
+                    ),
+                    _mm512_shuffle_epi8(table_512(&utf8::SECOND_HIGH), high(now)),
+                );
+                let third = _mm512_subs_epu8(two, _mm512_set1_epi8(utf8::THIRD));
+                let fourth = _mm512_subs_epu8(three, _mm512_set1_epi8(utf8::FOURTH));
+                let must = _mm512_and_si512(_mm512_or_si512(third, fourth), _mm512_set1_epi8(i8::MIN));
+                let faults = _mm512_xor_si512(must, standing);
+                _mm512_test_epi8_mask(faults, faults) != 0
+            }
+        }
+
+        #[inline(always)]
+        unsafe fn rare_escapes(self, rare: u64, carry: &mut UnicodeCarry) -> Unicode {
+            #[inline(never)]
+            #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+            unsafe fn outlined(bytes: Avx512, rare: u64, carry: &mut UnicodeCarry) -> Unicode {
+                unsafe { unicode_escapes(bytes, rare, carry) }
+            }
+            unsafe { outlined(self, rare, carry) }
+        }
     }
 
-    struct Unicode {
-        dropped: u64,
-        astral: u64,
-        faults: u64,
-    }
-
-    /// Escapes other than the frequent ones: `\uXXXX`, of which only the second digit counts, nothing for the low half of a pair.
-    #[inline(never)]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-    fn unicode_escapes(bytes: Bytes, rare: u64, carry: &mut UnicodeCarry) -> Unicode {
-        let shifted = |mask: u64, before: u64, by: u32| (mask << by) | (before >> (64 - by));
-        let u = rare & bytes.equal(b'u');
-        let others = rare ^ u;
-        let mut faults = if others == 0 { 0 } else { others & !(bytes.equal(b'b') | bytes.equal(b'r')) };
-        let (first, second) = (shifted(u, carry.u, 1), shifted(u, carry.u, 2));
-        let (third, fourth) = (shifted(u, carry.u, 3), shifted(u, carry.u, 4));
-        let digits = bytes.between(b'0', b'9', 0) | bytes.between(b'a', b'f', 0x20);
-        faults |= (first | second | third | fourth) & !digits;
-        let d = bytes.between(b'd', b'd', 0x20);
-        let after_d = second & shifted(d, carry.d, 1);
-        let high = after_d & (bytes.between(b'8', b'9', 0) | bytes.between(b'a', b'b', 0x20));
-        let pair = shifted(high, carry.high, 4) & u;
-        let low = shifted(pair, carry.pair, 2) & after_d & bytes.between(b'c', b'f', 0x20);
-        *carry = UnicodeCarry { u, d, high, pair };
-        Unicode { dropped: u | first | third | fourth | low, astral: low, faults }
-    }
-
-    /// Not zero where the 64 bytes at `a` and `b` break the rules of UTF-8, given the bytes before them.
-    ///
-    /// # Safety
-    /// 3 bytes before `a` and 32 from `a` and from `b` must be readable.
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-    unsafe fn utf8_fault(a: *const u8, b: *const u8) -> __m256i {
-        // SAFETY: the caller's.
-        unsafe { _mm256_or_si256(utf8_fault_32(a), utf8_fault_32(b)) }
-    }
-
-    /// The three-table check of Keiser and Lemire, "Validating UTF-8 in less than one instruction per byte" (2021): each table names, for
-    /// one half-byte, the errors that it does not rule out; an error that all three leave standing is one.
-    ///
-    /// # Safety
-    /// 3 bytes before `at` and 32 from it must be readable.
-    #[inline]
-    #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
-    unsafe fn utf8_fault_32(at: *const u8) -> __m256i {
+    /// The tables of Keiser and Lemire, "Validating UTF-8 in less than one instruction per byte" (2021): each names, for one half of a
+    /// byte, the errors that it does not rule out; an error that all three leave standing is one.
+    mod utf8 {
         /// a continuation is missing
         const SHORT: u8 = 1;
         /// a continuation too many
@@ -380,101 +315,270 @@ mod x86 {
         const SURROGATE: u8 = 1 << 4;
         /// two bytes for ASCII
         const OVERLONG_2: u8 = 1 << 5;
-        /// beyond U+10FFFF by the lead byte, or four bytes for what fits in three
+        /// beyond U+10FFFF by the first byte alone; or, as no byte can be both, four bytes for what fits in three
         const LARGE_LEAD: u8 = 1 << 6;
         const OVERLONG_4: u8 = 1 << 6;
         /// two continuations: right only as third or fourth byte
         const CONTINUATIONS: u8 = 1 << 7;
         /// errors that the low half of the first byte cannot rule out
         const ANY: u8 = SHORT | LONG | CONTINUATIONS;
-        let first_high = table([
-            LONG,
-            LONG,
-            LONG,
-            LONG,
-            LONG,
-            LONG,
-            LONG,
-            LONG,
-            CONTINUATIONS,
-            CONTINUATIONS,
-            CONTINUATIONS,
-            CONTINUATIONS,
-            SHORT | OVERLONG_2,
-            SHORT,
-            SHORT | OVERLONG_3 | SURROGATE,
-            SHORT | LARGE | LARGE_LEAD | OVERLONG_4,
-        ]);
-        let beyond = ANY | LARGE | LARGE_LEAD;
-        let first_low = table([
-            ANY | OVERLONG_3 | OVERLONG_2 | OVERLONG_4,
-            ANY | OVERLONG_2,
-            ANY,
-            ANY,
-            ANY | LARGE,
-            beyond,
-            beyond,
-            beyond,
-            beyond,
-            beyond,
-            beyond,
-            beyond,
-            beyond,
-            beyond | SURROGATE,
-            beyond,
-            beyond,
-        ]);
-        let continued = LONG | OVERLONG_2 | CONTINUATIONS;
-        let second_high = table([
-            SHORT,
-            SHORT,
-            SHORT,
-            SHORT,
-            SHORT,
-            SHORT,
-            SHORT,
-            SHORT,
-            continued | OVERLONG_3 | LARGE_LEAD | OVERLONG_4,
-            continued | OVERLONG_3 | LARGE,
-            continued | SURROGATE | LARGE,
-            continued | SURROGATE | LARGE,
-            SHORT,
-            SHORT,
-            SHORT,
-            SHORT,
-        ]);
-        // SAFETY: the caller's.
-        let (now, one, two, three) = unsafe {
-            (
-                _mm256_loadu_si256(at.cast()),
-                _mm256_loadu_si256(at.sub(1).cast()),
-                _mm256_loadu_si256(at.sub(2).cast()),
-                _mm256_loadu_si256(at.sub(3).cast()),
-            )
-        };
-        let low_half = _mm256_set1_epi8(0x0F);
-        let standing = _mm256_and_si256(
-            _mm256_and_si256(
-                _mm256_shuffle_epi8(first_high, _mm256_and_si256(_mm256_srli_epi16(one, 4), low_half)),
-                _mm256_shuffle_epi8(first_low, _mm256_and_si256(one, low_half)),
-            ),
-            _mm256_shuffle_epi8(second_high, _mm256_and_si256(_mm256_srli_epi16(now, 4), low_half)),
-        );
-        // Bytes two behind a lead of three, or three behind a lead of four, must be continuations, and only they may.
-        let must = _mm256_and_si256(
-            _mm256_or_si256(
-                _mm256_subs_epu8(two, _mm256_set1_epi8(0x60)),
-                _mm256_subs_epu8(three, _mm256_set1_epi8(0x70)),
-            ),
-            _mm256_set1_epi8(0x80u8.cast_signed()),
-        );
-        _mm256_xor_si256(must, standing)
+        const BEYOND: u8 = ANY | LARGE | LARGE_LEAD;
+        /// errors of a second byte that is a continuation
+        const CONTINUED: u8 = LONG | OVERLONG_2 | CONTINUATIONS;
+
+        /// By the high half of the byte before.
+        #[rustfmt::skip]
+        pub(super) const FIRST_HIGH: [u8; 16] = [
+            LONG, LONG, LONG, LONG, LONG, LONG, LONG, LONG,
+            CONTINUATIONS, CONTINUATIONS, CONTINUATIONS, CONTINUATIONS,
+            SHORT | OVERLONG_2, SHORT, SHORT | OVERLONG_3 | SURROGATE, SHORT | LARGE | LARGE_LEAD | OVERLONG_4,
+        ];
+        /// By the low half of the byte before.
+        #[rustfmt::skip]
+        pub(super) const FIRST_LOW: [u8; 16] = [
+            ANY | OVERLONG_3 | OVERLONG_2 | OVERLONG_4, ANY | OVERLONG_2, ANY, ANY, ANY | LARGE,
+            BEYOND, BEYOND, BEYOND, BEYOND, BEYOND, BEYOND, BEYOND, BEYOND, BEYOND | SURROGATE, BEYOND, BEYOND,
+        ];
+        /// By the high half of the byte itself.
+        #[rustfmt::skip]
+        pub(super) const SECOND_HIGH: [u8; 16] = [
+            SHORT, SHORT, SHORT, SHORT, SHORT, SHORT, SHORT, SHORT,
+            CONTINUED | OVERLONG_3 | LARGE_LEAD | OVERLONG_4, CONTINUED | OVERLONG_3 | LARGE,
+            CONTINUED | SURROGATE | LARGE, CONTINUED | SURROGATE | LARGE,
+            SHORT, SHORT, SHORT, SHORT,
+        ];
+        /// Two behind a byte of at least 0xE0, and three behind one of at least 0xF0, there must be a continuation, and only there may
+        /// two stand side by side: subtracting these leaves the highest bit set.
+        pub(super) const THIRD: i8 = 0xE0_u8.wrapping_sub(0x80).cast_signed();
+        pub(super) const FOURTH: i8 = 0xF0_u8.wrapping_sub(0x80).cast_signed();
     }
 
     /// # Safety
-    /// The processor must have the features.
+    /// The processor must have the instructions; `base` must be at least `MARGIN`, and a block must lie behind `end` in the buffer.
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+    pub(super) unsafe fn read_avx2(s: &mut Structure, buffer: &[u8], base: usize, end: usize) -> Stop {
+        // SAFETY: the caller's.
+        unsafe { read::<Avx2>(s, buffer, base, end) }
+    }
+
+    /// # Safety
+    /// As for [`read_avx2`].
+    #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
+    pub(super) unsafe fn read_avx512(s: &mut Structure, buffer: &[u8], base: usize, end: usize) -> Stop {
+        // SAFETY: the caller's.
+        unsafe { read::<Avx512>(s, buffer, base, end) }
+    }
+
+    /// # Safety
+    /// The processor must have the instruction.
+    #[target_feature(enable = "popcnt")]
     pub(super) unsafe fn count_ones(words: &[u64]) -> u64 {
         count_ones_plain(words)
+    }
+
+    #[inline(always)]
+    unsafe fn read<B: Block>(s: &mut Structure, buffer: &[u8], base: usize, end: usize) -> Stop {
+        loop {
+            s.reserve_blocks();
+            // SAFETY: the caller's.
+            if let Some(stop) = unsafe { read_reserved::<B>(s, buffer, base, end) } {
+                return stop;
+            }
+        }
+    }
+
+    /// Read on while there is room for tokens and bitmaps; `None` when there is none left.
+    #[inline(always)]
+    unsafe fn read_reserved<B: Block>(s: &mut Structure, buffer: &[u8], base: usize, end: usize) -> Option<Stop> {
+        const LOOK_BACK: usize = 32;
+        let (mut utf8_fault, mut string_faults) = (false, 0u64);
+        // In locals, so that the stores below cannot seem to change them.
+        let (mut carry, mut blocks, mut count) = (s.carry, s.blocks, s.count);
+        let (tokens, dropped_words, astral_words) = (&mut s.tokens[..], &mut s.dropped[..], &mut s.astral[..]);
+        let room = dropped_words.len().min(astral_words.len()).min(blocks + (tokens.len() - count) / (BLOCK + 6));
+        // A line's last block is read again from here, blank behind its newline.
+        let mut copy = [b' '; LOOK_BACK + BLOCK];
+        let mut stop = None;
+        while blocks < room {
+            let from = base + blocks * BLOCK;
+            if from + BLOCK > end && memchr::memchr(b'\n', &buffer[from..end]).is_none() {
+                stop = Some(Stop::Window(blocks * BLOCK));
+                break;
+            }
+            let near = &buffer[from - LOOK_BACK..from + BLOCK];
+            let mut at = near.as_ptr();
+            // SAFETY: of this and the loads below: LOOK_BACK + BLOCK bytes are readable at `at`; the instructions are the caller's.
+            let mut bytes = unsafe { B::load(at.add(LOOK_BACK)) };
+            // Control characters and all that is no ASCII; most blocks have neither.
+            let mut unusual = unsafe { bytes.below(0x20) };
+            if unusual != 0 {
+                let newlines = unsafe { bytes.equal(b'\n') };
+                if newlines != 0 {
+                    let length = newlines.trailing_zeros() as usize;
+                    stop = Some(Stop::Newline(blocks * BLOCK + length));
+                    copy[..LOOK_BACK + length].copy_from_slice(&near[..LOOK_BACK + length]);
+                    at = copy.as_ptr();
+                    bytes = unsafe { B::load(at.add(LOOK_BACK)) };
+                    unusual = unsafe { bytes.below(0x20) };
+                }
+            }
+            let (mut control, mut dropped, mut astral) = (0u64, 0u64, 0u64);
+            if unusual | carry.multibyte != 0 {
+                let high = unsafe { bytes.at_least(0x80) };
+                control = unusual & !high;
+                if high | carry.multibyte != 0 {
+                    if carry.started {
+                        utf8_fault |= unsafe { B::breaks_utf8(at.add(LOOK_BACK)) };
+                    } else {
+                        // What stands before a line's first byte is another line's.
+                        copy[..LOOK_BACK].fill(b' ');
+                        if stop.is_none() {
+                            copy[LOOK_BACK..].copy_from_slice(&near[LOOK_BACK..]);
+                        }
+                        utf8_fault |= unsafe { B::breaks_utf8(copy.as_ptr().add(LOOK_BACK)) };
+                        if stop.is_none() {
+                            copy[LOOK_BACK..].fill(b' ');
+                        }
+                    }
+                    // As signed numbers, continuation bytes are those below -64.
+                    (dropped, astral) = unsafe { (bytes.below(-64), bytes.at_least(0xF0)) };
+                    carry.multibyte = high >> 61;
+                }
+            }
+            let escapes = escapes(unsafe { bytes.equal(b'\\') }, &mut carry.escaped);
+            dropped |= escapes.backslashes;
+            let rare = escapes.escaped & !unsafe { bytes.in_table(&FREQUENT_ESCAPES, bytes) };
+            if rare | carry.unicode_open != 0 {
+                let unicode = unsafe { bytes.rare_escapes(rare, &mut carry.unicode) };
+                dropped |= unicode.dropped;
+                astral |= unicode.astral;
+                string_faults |= unicode.faults;
+                carry.unicode_open = carry.unicode.u >> 54;
+            }
+            dropped_words[blocks] = dropped;
+            astral_words[blocks] = astral;
+            let quotes = unsafe { bytes.equal(b'"') } & !escapes.escaped;
+            if quotes == 0 && carry.in_string == !0 {
+                string_faults |= control;
+            } else {
+                let strings = unsafe { prefix_xor(quotes) } ^ carry.in_string;
+                carry.in_string = (strings.cast_signed() >> 63).cast_unsigned();
+                string_faults |= control & strings;
+                let found = unsafe { find_tokens(bytes, quotes, strings, &mut carry.in_scalar) };
+                #[allow(clippy::cast_possible_truncation)] // a window is shorter than 4 GiB
+                let position = (blocks * BLOCK) as u32;
+                // SAFETY: `room` leaves BLOCK + 6 tokens for each block.
+                unsafe { write_tokens(tokens.as_mut_ptr().add(count), position, found) };
+                count += found.count_ones() as usize;
+            }
+            blocks += 1;
+            carry.started = true;
+            if stop.is_some() {
+                string_faults |= carry.in_string | carry.escaped;
+                break;
+            }
+        }
+        (s.carry, s.blocks, s.count) = (carry, blocks, count);
+        s.faults.utf8 |= utf8_fault;
+        s.faults.string |= string_faults != 0;
+        stop
+    }
+
+    /// The frequent escaped characters, at their low four bits; b and r share theirs with the quote.
+    const FREQUENT_ESCAPES: [u8; 16] = [0x7F, 0, b'"', 0, b't', 0, b'f', 0, 0, 0, 0, 0, b'\\', 0, b'n', b'/'];
+
+    /// The operators at their low four bits; with bit 5 set, `[` and `]` are `{` and `}`.
+    const OPERATORS: [u8; 16] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, b':', b'{', b',', b'}', 0, 0];
+
+    /// White space at its low four bits.
+    const BLANKS: [u8; 16] = [b' ', 0, 0, 0, 0, 0, 0, 0, 0, b'\t', b'\n', 0, 0, b'\r', 0, 0];
+
+    struct Escapes {
+        /// backslashes that begin an escape
+        backslashes: u64,
+        /// the characters behind them
+        escaped: u64,
+    }
+
+    /// Which characters are escaped: those behind a run of backslashes of odd length (the subtraction carries through runs).
+    #[inline(always)]
+    fn escapes(backslashes: u64, carry: &mut u64) -> Escapes {
+        const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
+        let possible = backslashes & !*carry;
+        let codes = ((possible << 1) | ODD).wrapping_sub(possible) ^ ODD;
+        let escaped = codes ^ (backslashes | *carry);
+        let begins = codes & backslashes;
+        *carry = begins >> 63;
+        Escapes { backslashes: begins, escaped }
+    }
+
+    /// Each bit the parity of the bits up to it: ones from an opening quote up to, not including, the closing one.
+    #[inline(always)]
+    unsafe fn prefix_xor(bits: u64) -> u64 {
+        // SAFETY: the caller's.
+        unsafe {
+            let product = _mm_clmulepi64_si128::<0>(_mm_cvtsi64_si128(bits.cast_signed()), _mm_set1_epi8(-1));
+            _mm_cvtsi128_si64(product).cast_unsigned()
+        }
+    }
+
+    /// Operators outside strings, opening quotes, and first bytes of other scalars.
+    #[inline(always)]
+    unsafe fn find_tokens<B: Block>(bytes: B, quotes: u64, strings: u64, in_scalar: &mut u64) -> u64 {
+        // SAFETY: the caller's.
+        let (operators, blanks) =
+            unsafe { (bytes.with(0x20).in_table(&OPERATORS, bytes), bytes.in_table(&BLANKS, bytes)) };
+        let scalars = !(operators | blanks | strings | quotes);
+        let starts = scalars & !((scalars << 1) | *in_scalar);
+        *in_scalar = scalars >> 63;
+        (operators & !strings) | (quotes & strings) | starts
+    }
+
+    /// Write the position of each bit, in sixes whether there are as many or not: a branch a token would cost more than the stores.
+    ///
+    /// # Safety
+    /// BLOCK + 6 positions must be writable at `to`.
+    #[inline(always)]
+    unsafe fn write_tokens(to: *mut u32, position: u32, mut bits: u64) {
+        let mut written = 0;
+        loop {
+            for i in 0..6 {
+                // SAFETY: the caller's; 64 bits are written in at most eleven sixes.
+                unsafe { *to.add(written + i) = position + bits.trailing_zeros() };
+                bits &= bits.wrapping_sub(1);
+            }
+            written += 6;
+            if bits == 0 {
+                return;
+            }
+        }
+    }
+
+    struct Unicode {
+        dropped: u64,
+        astral: u64,
+        faults: u64,
+    }
+
+    /// Escapes other than the frequent ones: `\uXXXX`, of which only the second digit counts, nothing for the low half of a pair.
+    #[inline(always)]
+    unsafe fn unicode_escapes<B: Block>(bytes: B, rare: u64, carry: &mut UnicodeCarry) -> Unicode {
+        let shifted = |mask: u64, before: u64, by: u32| (mask << by) | (before >> (64 - by));
+        // SAFETY: of this and the questions below: the caller's.
+        let u = rare & unsafe { bytes.equal(b'u') };
+        let others = rare ^ u;
+        let mut faults = if others == 0 { 0 } else { others & !unsafe { bytes.equal(b'b') | bytes.equal(b'r') } };
+        let (first, second) = (shifted(u, carry.u, 1), shifted(u, carry.u, 2));
+        let (third, fourth) = (shifted(u, carry.u, 3), shifted(u, carry.u, 4));
+        let small = unsafe { bytes.with(0x20) };
+        let between = |bytes: B, low: u8, high: u8| unsafe { bytes.at_least(low) & !bytes.at_least(high + 1) };
+        faults |= (first | second | third | fourth) & !(between(bytes, b'0', b'9') | between(small, b'a', b'f'));
+        let d = unsafe { small.equal(b'd') };
+        let after_d = second & shifted(d, carry.d, 1);
+        let high = after_d & (between(bytes, b'8', b'9') | between(small, b'a', b'b'));
+        let pair = shifted(high, carry.high, 4) & u;
+        let low = shifted(pair, carry.pair, 2) & after_d & between(small, b'c', b'f');
+        *carry = UnicodeCarry { u, d, high, pair };
+        Unicode { dropped: u | first | third | fourth | low, astral: low, faults }
     }
 }

@@ -8,7 +8,7 @@
 //! A line may be given in windows, so that one of any length is read in bounded memory. This file holds the state and the plain
 //! reader of blocks; `simd.rs` holds its vector twin, which must agree with it to the bit.
 
-use crate::simd;
+use crate::simd::Vectors;
 
 /// Bytes in a block: one bit each in the words of the bitmaps.
 pub const BLOCK: usize = 64;
@@ -81,7 +81,7 @@ pub struct Structure {
     pub(crate) blocks: usize,
     pub(crate) carry: Carry,
     pub(crate) faults: Faults,
-    vector: bool,
+    vectors: Vectors,
 }
 
 impl Default for Structure {
@@ -94,25 +94,25 @@ impl Structure {
     /// An empty structure that reads with the widest vectors this processor has.
     #[must_use]
     pub fn new() -> Self {
-        Self::with_vectors(simd::available())
+        Self::with(Vectors::available().pop().unwrap_or(Vectors::None))
     }
 
-    /// An empty structure that reads byte by byte, as every processor can: the reference for the vector pass.
+    /// An empty structure that reads byte by byte, as every processor can: the reference for the vector passes.
     #[must_use]
     pub fn plain() -> Self {
-        Self::with_vectors(false)
+        Self::with(Vectors::None)
     }
 
-    fn with_vectors(vector: bool) -> Self {
+    pub(crate) fn with(vectors: Vectors) -> Self {
         Self {
-            tokens: vec![0; 4096],
+            tokens: vec![0; 32 * 1024],
             count: 0,
             dropped: vec![0; 1024],
             astral: vec![0; 1024],
             blocks: 0,
             carry: Carry::default(),
             faults: Faults::default(),
-            vector,
+            vectors,
         }
     }
 
@@ -130,7 +130,10 @@ impl Structure {
     /// When `base` is less than [`MARGIN`], fewer than [`BLOCK`] bytes lie behind `end`, or the buffer has 4 GiB or more.
     pub fn read(&mut self, buffer: &[u8], base: usize, end: usize) -> Stop {
         assert!(base >= MARGIN && end + BLOCK <= buffer.len() && u32::try_from(end).is_ok());
-        let stop = if self.vector { simd::read(self, buffer, base, end) } else { read_plain(self, buffer, base, end) };
+        let stop = match self.vectors.read(self, buffer, base, end) {
+            Some(stop) => stop,
+            None => read_plain(self, buffer, base, end),
+        };
         let last = match stop {
             Stop::Newline(length) | Stop::Window(length) => length,
         };
@@ -142,9 +145,10 @@ impl Structure {
         stop
     }
 
-    /// Make room for a block's tokens and its bitmaps.
-    pub(crate) fn reserve_block(&mut self) {
-        self.reserve_tokens(BLOCK + 2);
+    /// Make room for the tokens and the bitmaps of at least one more block.
+    pub(crate) fn reserve_blocks(&mut self) {
+        // Six more than a block can have: the vector pass writes tokens in sixes.
+        self.reserve_tokens(BLOCK + 6);
         if self.blocks == self.dropped.len() {
             let length = self.dropped.len() * 2;
             self.dropped.resize(length, 0);
@@ -193,28 +197,30 @@ impl Structure {
     }
 
     /// Code points in the bytes `start..end` of one string.
+    #[inline]
     pub(crate) fn code_points(&self, start: usize, end: usize) -> u64 {
-        (end - start) as u64 - count_bits(&self.dropped, start, end, self.vector)
+        (end - start) as u64 - count_bits(&self.dropped, start, end, self.vectors)
     }
 
     /// Code points in the bytes `start..end` of one string that are two UTF-16 units.
     pub(crate) fn astral(&self, start: usize, end: usize) -> u64 {
-        count_bits(&self.astral, start, end, self.vector)
+        count_bits(&self.astral, start, end, self.vectors)
     }
 
     /// Whether the bytes `start..end` of a string are all ASCII without escapes, so that they are their own decoded text.
+    #[inline]
     pub(crate) fn is_verbatim(&self, start: usize, end: usize) -> bool {
-        // Short strings lie in one word, or in two.
         if end <= start {
             return true;
         }
+        // Most ask for a key or a name, which lies in one word or in two.
         let (first, last) = (start / BLOCK, (end - 1) / BLOCK);
+        let from_start = self.dropped[first] & mask_from(start);
         if first == last {
-            return self.dropped[first] & mask_from(start) & mask_to(end) == 0;
+            return from_start & mask_to(end) == 0;
         }
-        self.dropped[first] & mask_from(start) == 0
+        (from_start | (self.dropped[last] & mask_to(end))) == 0
             && self.dropped[first + 1..last].iter().all(|&word| word == 0)
-            && self.dropped[last] & mask_to(end) == 0
     }
 }
 
@@ -228,7 +234,8 @@ const fn mask_to(end: usize) -> u64 {
     !0 >> (BLOCK - 1 - (end - 1) % BLOCK)
 }
 
-fn count_bits(words: &[u64], start: usize, end: usize, vector: bool) -> u64 {
+#[inline]
+fn count_bits(words: &[u64], start: usize, end: usize, vectors: Vectors) -> u64 {
     if end <= start {
         return 0;
     }
@@ -238,8 +245,7 @@ fn count_bits(words: &[u64], start: usize, end: usize, vector: bool) -> u64 {
     }
     let edges = (words[first] & mask_from(start)).count_ones() + (words[last] & mask_to(end)).count_ones();
     let inner = &words[first + 1..last];
-    let between = if vector { simd::count_ones(inner) } else { count_ones_plain(inner) };
-    u64::from(edges) + between
+    u64::from(edges) + vectors.count_ones(inner).unwrap_or_else(|| count_ones_plain(inner))
 }
 
 #[inline]
@@ -247,7 +253,7 @@ pub(crate) fn count_ones_plain(words: &[u64]) -> u64 {
     words.iter().map(|word| u64::from(word.count_ones())).sum()
 }
 
-/// The plain twin of [`simd::read`].
+/// The plain twin of [`Vectors::read`].
 fn read_plain(s: &mut Structure, buffer: &[u8], base: usize, end: usize) -> Stop {
     loop {
         let from = base + s.blocks * BLOCK;
@@ -271,7 +277,7 @@ fn read_plain(s: &mut Structure, buffer: &[u8], base: usize, end: usize) -> Stop
 }
 
 fn read_block_plain(s: &mut Structure, bytes: &[u8; BLOCK], before: [u8; 3]) {
-    s.reserve_block();
+    s.reserve_blocks();
     if s.carry.multibyte != 0 || !bytes.is_ascii() {
         s.faults.utf8 |= !is_utf8_after(before, bytes);
     }

@@ -66,30 +66,35 @@ struct Counts {
 impl<'a> Text<'a> {
     /// The bytes between the quotes, undecoded; `None` when the string is too long to be at hand whole.
     #[must_use]
+    #[inline]
     pub fn raw(&self) -> Option<&'a [u8]> {
         (self.before.bytes == 0).then(|| &self.window[self.start..self.end])
     }
 
     /// Bytes between the quotes.
     #[must_use]
+    #[inline]
     pub fn raw_len(&self) -> u64 {
         self.before.bytes + (self.end - self.start) as u64
     }
 
     /// Code points of the decoded string.
     #[must_use]
+    #[inline]
     pub fn code_points(&self) -> u64 {
         self.before.code_points + self.structure.code_points(self.start, self.end)
     }
 
     /// UTF-16 units of the decoded string.
     #[must_use]
+    #[inline]
     pub fn utf16_units(&self) -> u64 {
         self.code_points() + self.before.astral + self.structure.astral(self.start, self.end)
     }
 
     /// Whether the raw bytes are the decoded text.
     #[must_use]
+    #[inline]
     pub fn is_verbatim(&self) -> bool {
         self.before.bytes == 0 && self.structure.is_verbatim(self.start, self.end)
     }
@@ -274,30 +279,27 @@ impl Walker {
     /// The node of the object or array around.
     #[inline]
     fn container(&self) -> Node {
-        if self.depth <= DEEPEST_NODE { self.path[self.depth - 1] } else { SKIP }
+        if self.depth.wrapping_sub(1) < DEEPEST_NODE { self.path[self.depth - 1] } else { SKIP }
     }
 
     #[inline]
-    fn open(&mut self, object: bool) {
+    fn open(&mut self, object: bool, node: Node) {
         let (word, bit) = (self.depth / 64, 1u64 << (self.depth % 64));
         if word == self.kinds.len() {
             self.kinds.push(0);
         }
-        if object {
-            self.kinds[word] |= bit;
-        } else {
-            self.kinds[word] &= !bit;
-        }
+        let word = &mut self.kinds[word];
+        *word = if object { *word | bit } else { *word & !bit };
         if self.depth < DEEPEST_NODE {
-            self.path[self.depth] = self.node;
+            self.path[self.depth] = node;
         }
         self.depth += 1;
     }
 
+    /// Whether what is around is an object; at the top, nothing is.
     #[inline]
     fn in_object(&self) -> bool {
-        let level = self.depth - 1;
-        self.kinds[level / 64] & (1 << (level % 64)) != 0
+        self.depth > 0 && self.kinds[(self.depth - 1) / 64] & (1 << ((self.depth - 1) % 64)) != 0
     }
 
     /// Walk along the tokens until one does not fit. The last two of `tokens` point at a newline, which fits nowhere: at a line's end
@@ -311,131 +313,125 @@ impl Walker {
         tokens: &[u32],
         shape: &mut S,
     ) -> Result<(), Broken> {
-        let mut i = 0;
         let last = tokens.len() - 2;
+        let mut i = 0;
         let mut state = self.state;
-        macro_rules! stop {
-            () => {{
-                self.state = state;
-                return if i == last || line[tokens[i] as usize] == b'\n' { Ok(()) } else { Err(Broken::Grammar) };
-            }};
-        }
+        let mut node = self.node;
         if let State::Rest { key } = state {
             if structure.carry.in_string != 0 && last == 0 {
                 // Still no end: `window` counts it.
                 return Ok(());
             }
             state = self.end_long(key, line, structure, tokens[0] as usize, shape);
+            node = SKIP;
         }
-        loop {
-            let at = tokens[i] as usize;
-            let byte = line[at];
-            match state {
-                State::Value => {
-                    let node = self.node;
-                    match byte {
-                        b'"' => {
-                            i += 1;
-                            if node != SKIP && self.depth > 0 {
-                                let text = self.text(line, structure, at + 1, tokens[i] as usize);
-                                shape.begin(node, Kind::String, self.origin + at as u64);
-                                shape.string(node, &text);
-                            }
-                            state = State::After;
-                        }
-                        b'{' | b'[' => {
-                            i += 1;
-                            let object = byte == b'{';
-                            if self.depth == 0 {
-                                self.is_object = object;
-                                if !object {
-                                    self.node = SKIP;
+        let mut object = self.in_object();
+        let mut around = self.container();
+        // The steps of a member stand in the order in which they come, so that the usual way through is straight ahead.
+        let stopped = 'steps: loop {
+            'after: {
+                'value: {
+                    match state {
+                        State::Key | State::FirstKey => {
+                            let at = tokens[i] as usize;
+                            if line[at] != b'"' {
+                                if line[at] == b'}' && state == State::FirstKey {
+                                    break 'after;
                                 }
+                                break 'steps state;
                             }
-                            if self.node != SKIP {
-                                let kind = if object { Kind::Object } else { Kind::Array };
-                                shape.begin(self.node, kind, self.origin + at as u64);
-                            }
-                            self.open(object);
-                            state = if object { State::FirstKey } else { State::FirstElement };
-                        }
-                        _ => {
-                            let Some(length) = literal(&line[at..]) else { stop!() };
                             i += 1;
-                            if node != SKIP && self.depth > 0 {
-                                shape.begin(node, Kind::Literal, self.origin + at as u64);
-                                shape.literal(node, &line[at..at + length]);
+                            node = if around == SKIP {
+                                SKIP
+                            } else {
+                                let end = closing_quote(line, at + 1, tokens[i] as usize);
+                                member::<S>(around, line, structure, at + 1, end)
+                            };
+                        }
+                        State::Colon => {}
+                        State::Value => break 'value,
+                        State::FirstElement => {
+                            let byte = line[tokens[i] as usize];
+                            if byte == b']' {
+                                break 'after;
                             }
-                            state = State::After;
+                            if byte == b'\n' {
+                                break 'steps state;
+                            }
+                            node = if around == SKIP { SKIP } else { S::element(around) };
+                            break 'value;
                         }
+                        State::After => break 'after,
+                        State::Rest { .. } => break 'steps state,
                     }
-                }
-                State::FirstElement => {
-                    if byte == b']' {
-                        state = State::After;
-                    } else {
-                        if byte == b'\n' {
-                            stop!();
-                        }
-                        self.node = self.element_node::<S>();
-                        state = State::Value;
-                    }
-                }
-                State::FirstKey if byte == b'}' => state = State::After,
-                State::FirstKey | State::Key => {
-                    if byte != b'"' {
-                        stop!();
+                    if line[tokens[i] as usize] != b':' {
+                        break 'steps State::Colon;
                     }
                     i += 1;
-                    let around = self.container();
-                    self.node = if around == SKIP {
-                        SKIP
-                    } else {
-                        let key = self.text(line, structure, at + 1, tokens[i] as usize);
-                        member::<S>(around, &key)
-                    };
-                    // Nearly always the colon is the next token; in the window's last key it is not there yet.
-                    if line[tokens[i] as usize] == b':' {
-                        i += 1;
-                        state = State::Value;
-                    } else {
-                        state = State::Colon;
-                    }
                 }
-                State::Colon => {
-                    if byte != b':' {
-                        stop!();
-                    }
+                let at = tokens[i] as usize;
+                let byte = line[at];
+                if byte == b'"' {
                     i += 1;
-                    state = State::Value;
-                }
-                State::After => {
+                    if node != SKIP && self.depth > 0 {
+                        let text = self.text(line, structure, at + 1, tokens[i] as usize);
+                        shape.begin(node, Kind::String, self.origin + at as u64);
+                        shape.string(node, &text);
+                    }
+                } else if byte == b'{' || byte == b'[' {
+                    i += 1;
+                    object = byte == b'{';
                     if self.depth == 0 {
-                        stop!();
+                        self.is_object = object;
+                        node = if object { ROOT } else { SKIP };
                     }
-                    let object = self.in_object();
-                    if byte == b',' {
-                        i += 1;
-                        state = if object {
-                            State::Key
-                        } else {
-                            self.node = self.element_node::<S>();
-                            State::Value
-                        };
-                    } else if byte == if object { b'}' } else { b']' } {
-                        i += 1;
-                        let node = self.container();
-                        if node != SKIP {
-                            shape.end(node, self.origin + at as u64 + 1);
-                        }
-                        self.depth -= 1;
-                    } else {
-                        stop!();
+                    around = node;
+                    if around != SKIP {
+                        let kind = if object { Kind::Object } else { Kind::Array };
+                        shape.begin(around, kind, self.origin + at as u64);
+                    }
+                    self.open(object, around);
+                    if self.depth > DEEPEST_NODE {
+                        around = SKIP;
+                    }
+                    state = if object { State::FirstKey } else { State::FirstElement };
+                    continue 'steps;
+                } else {
+                    let Some(length) = literal(&line[at..]) else { break 'steps State::Value };
+                    i += 1;
+                    if node != SKIP && self.depth > 0 {
+                        shape.begin(node, Kind::Literal, self.origin + at as u64);
+                        shape.literal(node, &line[at..at + length]);
                     }
                 }
-                State::Rest { .. } => stop!(),
             }
-        }
+            loop {
+                let at = tokens[i] as usize;
+                let byte = line[at];
+                if byte == b',' && self.depth > 0 {
+                    i += 1;
+                    if object {
+                        state = State::Key;
+                    } else {
+                        node = if around == SKIP { SKIP } else { S::element(around) };
+                        state = State::Value;
+                    }
+                    continue 'steps;
+                }
+                if self.depth == 0 || byte != if object { b'}' } else { b']' } {
+                    break 'steps State::After;
+                }
+                i += 1;
+                if around != SKIP {
+                    shape.end(around, self.origin + at as u64 + 1);
+                }
+                self.depth -= 1;
+                object = self.in_object();
+                around = self.container();
+            }
+        };
+        (self.state, self.node) = (stopped, node);
+        if i == last || line[tokens[i] as usize] == b'\n' { Ok(()) } else { Err(Broken::Grammar) }
     }
 
     /// The string that earlier windows began ends before `next`.
@@ -465,24 +461,34 @@ impl Walker {
     /// The string that begins at `start` and ends at the last quote before `next`.
     #[inline]
     fn text<'a>(&self, line: &'a [u8], structure: &'a Structure, start: usize, next: usize) -> Text<'a> {
-        let mut end = next;
-        while end > start {
-            end -= 1;
-            if line[end] == b'"' {
-                break;
-            }
-        }
+        let end = closing_quote(line, start, next);
         Text { structure, window: line, start, end, before: self.before }
     }
 }
 
+/// Where the string that begins at `start` ends: at the last quote before the token that follows it.
 #[inline]
-fn member<S: Shape>(node: Node, key: &Text<'_>) -> Node {
-    match key.raw() {
-        Some(raw) if key.is_verbatim() => S::member(node, raw),
-        Some(raw) => S::member(node, &crate::json::unescape(raw)),
-        None => SKIP,
+fn closing_quote(line: &[u8], start: usize, next: usize) -> usize {
+    let mut end = next;
+    while end > start {
+        end -= 1;
+        if line[end] == b'"' {
+            break;
+        }
     }
+    end
+}
+
+/// The node of the member whose key is `start..end` of the line.
+#[inline]
+fn member<S: Shape>(around: Node, line: &[u8], structure: &Structure, start: usize, end: usize) -> Node {
+    let raw = &line[start..end];
+    // A key with an escape is no format's as it stands, and nearly none has one.
+    let node = S::member(around, raw);
+    if node == SKIP && !structure.is_verbatim(start, end) {
+        return S::member(around, &crate::json::unescape(raw));
+    }
+    node
 }
 
 /// Length of the number, `true`, `false` or `null` at the start of `bytes`, which a newline ends; `None` when there is none.

@@ -138,10 +138,7 @@ impl Shape for ClaudeCode {
             CALL_ID => self.entry.call_id = self.names.keep(text),
             CALL_NAME => self.entry.call_name = self.names.keep(text),
             RESULT_ID => self.entry.result_id = self.names.keep(text),
-            CONTENT => {
-                let measure = self.entry.content.measure(text, &self.form);
-                self.entry.content.add_text(measure);
-            }
+            CONTENT => self.entry.content.add_text(Content::measure_whole(text, &self.form)),
             PART_TYPE => self.part.is_text = is(text, "text"),
             PART_TEXT => self.part.text = self.entry.content.measure(text, &self.form),
             _ => {}

@@ -211,17 +211,11 @@ impl Shape for Dsh {
             ID => self.id = self.names.keep(text),
             DATA_CALL_ID => self.data.call_id = self.names.keep(text),
             DATA_NAME => self.name = self.names.keep(text),
-            DATA_CONTENT => {
-                let measure = self.data.content.measure(text, &self.form);
-                self.data.content.add_text(measure);
-            }
+            DATA_CONTENT => self.data.content.add_text(Content::measure_whole(text, &self.form)),
             DATA_BLOCK_TYPE => self.block.is_text = is(text, "text"),
             DATA_BLOCK_TEXT => self.block.text = self.data.content.measure(text, &self.form),
             MESSAGE_CALL_ID => self.message.call_id = self.names.keep(text),
-            MESSAGE_CONTENT => {
-                let measure = self.message.content.measure(text, &self.form);
-                self.message.content.add_text(measure);
-            }
+            MESSAGE_CONTENT => self.message.content.add_text(Content::measure_whole(text, &self.form)),
             BLOCK_TYPE => {
                 self.block.is_text = is(text, "text");
                 self.is_wrapper = is(text, "tool-result");

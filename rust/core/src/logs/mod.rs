@@ -160,6 +160,13 @@ struct Content {
 impl Content {
     const EMPTY: Self = Self { code_points: 0, tokens: 0, fits_form: true };
 
+    /// Measure a text that is this content whole.
+    fn measure_whole(text: &Text<'_>, form: &CutForm) -> Measure {
+        let code_points = text.code_points();
+        let fits_form = code_points == form.kept() && text.raw().is_some_and(|raw| form.raw_block_matches(0, raw));
+        Measure { code_points, utf16_units: text.utf16_units(), fits_form }
+    }
+
     /// Measure a text that would stand at the end of this content.
     fn measure(&self, text: &Text<'_>, form: &CutForm) -> Measure {
         let code_points = text.code_points();
