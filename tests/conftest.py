@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+# Its assertions say what differs, as those of a test do.
+pytest.register_assert_rewrite("scanning")
+
 
 @pytest.fixture(autouse=True)
 def _nobodys_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
