@@ -902,9 +902,12 @@ impl<'a> Merger<'a> {
             self.summary.rows.push(row);
         } else {
             self.rank += 1;
-            self.largest.push(Ranked { rank: self.rank, row });
-            if self.largest.len() > self.options.largest {
-                self.largest.pop();
+            let is_full = self.largest.len() == self.options.largest;
+            if !is_full || self.largest.peek().is_some_and(|least| row.code_points > least.row.code_points) {
+                if is_full {
+                    self.largest.pop();
+                }
+                self.largest.push(Ranked { rank: self.rank, row: Box::new(row) });
             }
         }
     }
@@ -928,7 +931,7 @@ impl<'a> Merger<'a> {
         }
         let mut largest = self.largest.into_vec();
         largest.sort();
-        summary.rows.extend(largest.into_iter().map(|ranked| ranked.row));
+        summary.rows.extend(largest.into_iter().map(|ranked| *ranked.row));
         summary
     }
 }
@@ -936,7 +939,7 @@ impl<'a> Merger<'a> {
 /// A result among the largest: longest first, then in the order of the logs. The last of them is the heap's greatest.
 struct Ranked {
     rank: u64,
-    row: Row,
+    row: Box<Row>,
 }
 
 impl Ord for Ranked {

@@ -283,7 +283,7 @@ impl Walker {
     }
 
     #[inline]
-    fn open(&mut self, object: bool, node: Node) {
+    fn open(&mut self, object: bool) {
         let (word, bit) = (self.depth / 64, 1u64 << (self.depth % 64));
         if word == self.kinds.len() {
             self.kinds.push(0);
@@ -291,7 +291,7 @@ impl Walker {
         let word = &mut self.kinds[word];
         *word = if object { *word | bit } else { *word & !bit };
         if self.depth < DEEPEST_NODE {
-            self.path[self.depth] = node;
+            self.path[self.depth] = self.node;
         }
         self.depth += 1;
     }
@@ -304,7 +304,6 @@ impl Walker {
 
     /// Walk along the tokens until one does not fit. The last two of `tokens` point at a newline, which fits nowhere: at a line's end
     /// or a window's, the walk stops there with its state kept; anywhere else the line is broken.
-    #[allow(clippy::too_many_lines)] // one state machine; split, its states would leave the processor's registers
     #[inline]
     fn walk<S: Shape>(
         &mut self,
@@ -314,124 +313,131 @@ impl Walker {
         shape: &mut S,
     ) -> Result<(), Broken> {
         let last = tokens.len() - 2;
-        let mut i = 0;
+        let mut cursor = Cursor { line, structure, tokens, i: 0, origin: self.origin };
         let mut state = self.state;
-        let mut node = self.node;
         if let State::Rest { key } = state {
             if structure.carry.in_string != 0 && last == 0 {
                 // Still no end: `window` counts it.
                 return Ok(());
             }
             state = self.end_long(key, line, structure, tokens[0] as usize, shape);
-            node = SKIP;
         }
-        let mut object = self.in_object();
-        let mut around = self.container();
-        // The steps of a member stand in the order in which they come, so that the usual way through is straight ahead.
-        let stopped = 'steps: loop {
-            'after: {
-                'value: {
-                    match state {
-                        State::Key | State::FirstKey => {
-                            let at = tokens[i] as usize;
-                            if line[at] != b'"' {
-                                if line[at] == b'}' && state == State::FirstKey {
-                                    break 'after;
-                                }
-                                break 'steps state;
-                            }
-                            i += 1;
-                            node = if around == SKIP {
-                                SKIP
-                            } else {
-                                let end = closing_quote(line, at + 1, tokens[i] as usize);
-                                member::<S>(around, line, structure, at + 1, end)
-                            };
-                        }
-                        State::Colon => {}
-                        State::Value => break 'value,
-                        State::FirstElement => {
-                            let byte = line[tokens[i] as usize];
-                            if byte == b']' {
-                                break 'after;
-                            }
-                            if byte == b'\n' {
-                                break 'steps state;
-                            }
-                            node = if around == SKIP { SKIP } else { S::element(around) };
-                            break 'value;
-                        }
-                        State::After => break 'after,
-                        State::Rest { .. } => break 'steps state,
-                    }
-                    if line[tokens[i] as usize] != b':' {
-                        break 'steps State::Colon;
-                    }
-                    i += 1;
+        self.state = loop {
+            // The members of an object and the elements of an array have a loop each, so that the usual way through is straight.
+            let step = match state {
+                State::FirstKey | State::Key | State::Colon => self.members(state, &mut cursor, shape),
+                State::Value if self.in_object() => self.members(state, &mut cursor, shape),
+                State::FirstElement | State::Value => self.elements(state, &mut cursor, shape),
+                State::After | State::Rest { .. } => Step::After,
+            };
+            let step = if step == Step::After { self.close(&mut cursor, shape) } else { step };
+            state = match step {
+                Step::On(next) => next,
+                Step::Open { object } => {
+                    self.open(object);
+                    if object { State::FirstKey } else { State::FirstElement }
                 }
-                let at = tokens[i] as usize;
-                let byte = line[at];
-                if byte == b'"' {
-                    i += 1;
-                    if node != SKIP && self.depth > 0 {
-                        let text = self.text(line, structure, at + 1, tokens[i] as usize);
-                        shape.begin(node, Kind::String, self.origin + at as u64);
-                        shape.string(node, &text);
-                    }
-                } else if byte == b'{' || byte == b'[' {
-                    i += 1;
-                    object = byte == b'{';
-                    if self.depth == 0 {
-                        self.is_object = object;
-                        node = if object { ROOT } else { SKIP };
-                    }
-                    around = node;
-                    if around != SKIP {
-                        let kind = if object { Kind::Object } else { Kind::Array };
-                        shape.begin(around, kind, self.origin + at as u64);
-                    }
-                    self.open(object, around);
-                    if self.depth > DEEPEST_NODE {
-                        around = SKIP;
-                    }
-                    state = if object { State::FirstKey } else { State::FirstElement };
-                    continue 'steps;
-                } else {
-                    let Some(length) = literal(&line[at..]) else { break 'steps State::Value };
-                    i += 1;
-                    if node != SKIP && self.depth > 0 {
-                        shape.begin(node, Kind::Literal, self.origin + at as u64);
-                        shape.literal(node, &line[at..at + length]);
-                    }
-                }
-            }
-            loop {
-                let at = tokens[i] as usize;
-                let byte = line[at];
-                if byte == b',' && self.depth > 0 {
-                    i += 1;
-                    if object {
-                        state = State::Key;
-                    } else {
-                        node = if around == SKIP { SKIP } else { S::element(around) };
-                        state = State::Value;
-                    }
-                    continue 'steps;
-                }
-                if self.depth == 0 || byte != if object { b'}' } else { b']' } {
-                    break 'steps State::After;
-                }
-                i += 1;
-                if around != SKIP {
-                    shape.end(around, self.origin + at as u64 + 1);
-                }
-                self.depth -= 1;
-                object = self.in_object();
-                around = self.container();
-            }
+                Step::After => State::After,
+                Step::Stop(stopped) => break stopped,
+            };
         };
-        (self.state, self.node) = (stopped, node);
-        if i == last || line[tokens[i] as usize] == b'\n' { Ok(()) } else { Err(Broken::Grammar) }
+        if cursor.i == last || cursor.byte() == b'\n' { Ok(()) } else { Err(Broken::Grammar) }
+    }
+
+    /// The members of an object, up to its end or to one that is an object or an array.
+    #[inline(always)]
+    fn members<S: Shape>(&mut self, state: State, cursor: &mut Cursor<'_>, shape: &mut S) -> Step {
+        let around = self.container();
+        if state == State::FirstKey && cursor.byte() == b'}' {
+            return Step::After;
+        }
+        let mut from = state;
+        loop {
+            if matches!(from, State::FirstKey | State::Key) {
+                if cursor.byte() != b'"' {
+                    return Step::Stop(from);
+                }
+                let start = cursor.at() + 1;
+                cursor.i += 1;
+                self.node = if around == SKIP { SKIP } else { cursor.member::<S>(around, start) };
+            }
+            if from != State::Value {
+                if cursor.byte() != b':' {
+                    return Step::Stop(State::Colon);
+                }
+                cursor.i += 1;
+            }
+            if let Some(step) = cursor.value(self.node, shape) {
+                return step;
+            }
+            if cursor.byte() != b',' {
+                return Step::After;
+            }
+            cursor.i += 1;
+            from = State::Key;
+        }
+    }
+
+    /// The elements of an array, or the line's own value, up to the end or to one that is an object or an array.
+    #[inline(always)]
+    fn elements<S: Shape>(&mut self, state: State, cursor: &mut Cursor<'_>, shape: &mut S) -> Step {
+        if self.depth == 0 {
+            return self.top(cursor);
+        }
+        if state == State::FirstElement {
+            if cursor.byte() == b']' {
+                return Step::After;
+            }
+            if cursor.byte() == b'\n' {
+                return Step::Stop(state);
+            }
+            self.node = self.element_node::<S>();
+        }
+        loop {
+            if let Some(step) = cursor.value(self.node, shape) {
+                return step;
+            }
+            if cursor.byte() != b',' {
+                return Step::After;
+            }
+            cursor.i += 1;
+        }
+    }
+
+    /// The line's own value: what is no object is walked and not looked at.
+    #[inline]
+    fn top(&mut self, cursor: &mut Cursor<'_>) -> Step {
+        let step = cursor.value(SKIP, &mut Nothing);
+        self.is_object = step == Some(Step::Open { object: true });
+        self.node = if self.is_object { ROOT } else { SKIP };
+        step.unwrap_or(Step::After)
+    }
+
+    /// The ends of objects and arrays, up to a comma.
+    #[inline(always)]
+    fn close<S: Shape>(&mut self, cursor: &mut Cursor<'_>, shape: &mut S) -> Step {
+        while self.depth > 0 {
+            let byte = cursor.byte();
+            let object = self.in_object();
+            if byte == b',' {
+                cursor.i += 1;
+                if object {
+                    return Step::On(State::Key);
+                }
+                self.node = self.element_node::<S>();
+                return Step::On(State::Value);
+            }
+            if byte != if object { b'}' } else { b']' } {
+                break;
+            }
+            let node = self.container();
+            if node != SKIP {
+                shape.end(node, cursor.origin + cursor.at() as u64 + 1);
+            }
+            cursor.i += 1;
+            self.depth -= 1;
+        }
+        Step::Stop(State::After)
     }
 
     /// The string that earlier windows began ends before `next`.
@@ -444,8 +450,8 @@ impl Walker {
         next: usize,
         shape: &mut S,
     ) -> State {
-        let text = self.text(line, structure, 0, next);
-        self.before = Counts::default();
+        let before = std::mem::take(&mut self.before);
+        let text = Text { structure, window: line, start: 0, end: closing_quote(line, 0, next), before };
         if key {
             // No format has a key that long.
             self.node = SKIP;
@@ -457,18 +463,115 @@ impl Walker {
             State::After
         }
     }
+}
 
-    /// The string that begins at `start` and ends at the last quote before `next`.
-    #[inline]
-    fn text<'a>(&self, line: &'a [u8], structure: &'a Structure, start: usize, next: usize) -> Text<'a> {
-        let end = closing_quote(line, start, next);
-        Text { structure, window: line, start, end, before: self.before }
+/// What comes behind a value or a key.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// This state.
+    On(State),
+    /// The first member or element of the value that begins here.
+    Open { object: bool },
+    /// A comma or an end.
+    After,
+    /// Nothing that fits: this state stays.
+    Stop(State),
+}
+
+/// A place among the tokens of a line.
+struct Cursor<'a> {
+    line: &'a [u8],
+    structure: &'a Structure,
+    tokens: &'a [u32],
+    i: usize,
+    /// Bytes of the line before the base.
+    origin: u64,
+}
+
+impl<'a> Cursor<'a> {
+    /// Where the token is.
+    #[inline(always)]
+    fn at(&self) -> usize {
+        self.tokens[self.i] as usize
+    }
+
+    /// Its first byte.
+    #[inline(always)]
+    fn byte(&self) -> u8 {
+        self.line[self.at()]
+    }
+
+    /// A value of this node: a scalar is handed on and passed, and nothing is returned; otherwise, what comes next.
+    #[inline(always)]
+    fn value<S: Shape>(&mut self, node: Node, shape: &mut S) -> Option<Step> {
+        let at = self.at();
+        let byte = self.line[at];
+        if byte == b'"' {
+            self.i += 1;
+            if node != SKIP {
+                let text = self.text(at + 1, Counts::default());
+                shape.begin(node, Kind::String, self.origin + at as u64);
+                shape.string(node, &text);
+            }
+        } else if byte == b'{' || byte == b'[' {
+            self.i += 1;
+            let object = byte == b'{';
+            if node != SKIP {
+                shape.begin(node, if object { Kind::Object } else { Kind::Array }, self.origin + at as u64);
+            }
+            return Some(Step::Open { object });
+        } else {
+            let Some(length) = literal(&self.line[at..]) else { return Some(Step::Stop(State::Value)) };
+            self.i += 1;
+            if node != SKIP {
+                shape.begin(node, Kind::Literal, self.origin + at as u64);
+                shape.literal(node, &self.line[at..at + length]);
+            }
+        }
+        None
+    }
+
+    /// The string that began at `start` and ends before the token.
+    #[inline(always)]
+    fn text(&self, start: usize, before: Counts) -> Text<'a> {
+        let end = closing_quote(self.line, start, self.at());
+        Text { structure: self.structure, window: self.line, start, end, before }
+    }
+
+    /// The node of the member whose key began at `start` and ends before the token.
+    #[inline(always)]
+    fn member<S: Shape>(&self, around: Node, start: usize) -> Node {
+        let end = closing_quote(self.line, start, self.at());
+        let raw = &self.line[start..end];
+        let node = S::member(around, raw);
+        // A key with an escape is no format's as it stands, and nearly none has one.
+        if node == SKIP && !self.structure.is_verbatim(start, end) {
+            return S::member(around, &crate::json::unescape(raw));
+        }
+        node
     }
 }
 
+/// A shape that asks for nothing.
+struct Nothing;
+
+impl Shape for Nothing {
+    fn member(_: Node, _: &[u8]) -> Node {
+        SKIP
+    }
+    fn element(_: Node) -> Node {
+        SKIP
+    }
+    fn begin(&mut self, _: Node, _: Kind, _: u64) {}
+    fn string(&mut self, _: Node, _: &Text<'_>) {}
+    fn literal(&mut self, _: Node, _: &[u8]) {}
+    fn end(&mut self, _: Node, _: u64) {}
+}
+
 /// Where the string that begins at `start` ends: at the last quote before the token that follows it.
-#[inline]
+#[inline(always)]
 fn closing_quote(line: &[u8], start: usize, next: usize) -> usize {
+    // Nearly always the quote stands right before it.
     let mut end = next;
     while end > start {
         end -= 1;
@@ -477,18 +580,6 @@ fn closing_quote(line: &[u8], start: usize, next: usize) -> usize {
         }
     }
     end
-}
-
-/// The node of the member whose key is `start..end` of the line.
-#[inline]
-fn member<S: Shape>(around: Node, line: &[u8], structure: &Structure, start: usize, end: usize) -> Node {
-    let raw = &line[start..end];
-    // A key with an escape is no format's as it stands, and nearly none has one.
-    let node = S::member(around, raw);
-    if node == SKIP && !structure.is_verbatim(start, end) {
-        return S::member(around, &crate::json::unescape(raw));
-    }
-    node
 }
 
 /// Length of the number, `true`, `false` or `null` at the start of `bytes`, which a newline ends; `None` when there is none.
