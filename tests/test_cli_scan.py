@@ -323,6 +323,14 @@ def test_a_reader_that_has_seen_enough_ends_the_scan_quietly(tmp_path: Path) -> 
         assert process.wait(timeout=60) == 0
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device here is always full")
+def test_output_that_cannot_be_written_is_one_sentence(log: Path) -> None:
+    line = [sys.executable, "-m", "toolprune", "scan", str(log)]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(line, stdout=full, stderr=subprocess.PIPE, check=False, timeout=60)
+    assert (done.returncode, done.stderr) == (2, b"toolprune: no space left on device\n")
+
+
 def test_an_interrupt_ends_with_130_and_no_traceback(log: Path) -> None:
     done = python(raising("KeyboardInterrupt"), "scan", log)
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "toolprune: interrupted\n")

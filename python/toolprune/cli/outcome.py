@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import functools
+import io
 import os
 import sys
 import traceback
@@ -42,20 +43,19 @@ def ends(verb: Callable[P, Outcome]) -> Callable[P, None]:
 
     @functools.wraps(verb)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
-        for stream in (sys.stdout, sys.stderr):
-            # A log's text may hold what the terminal's encoding lacks, lone surrogates above all.
-            stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
         try:
+            _accept_any_text()
             outcome = verb(*args, **kwargs)
             sys.stdout.flush()
         except BrokenPipeError:
-            # The reader has seen enough; what is still buffered must not fail again when Python flushes it.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            # The reader has seen enough.
+            _drop_output()
             outcome = Outcome.DONE
         except KeyboardInterrupt:
             say("interrupted")
             outcome = Outcome.INTERRUPTED
         except Exception as error:
+            _drop_output()
             context = cast("typer.Context", kwargs["context"])
             if context.find_root().params["debug"]:
                 traceback.print_exc()
@@ -65,6 +65,21 @@ def ends(verb: Callable[P, Outcome]) -> Callable[P, None]:
         raise typer.Exit(outcome)
 
     return run
+
+
+def _accept_any_text() -> None:
+    """Let what the output's encoding lacks, lone surrogates above all, come out as an escape."""
+    if sys.stdout is None:
+        raise ToolpruneError("standard output is closed: open it, or send it to a file")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def _drop_output() -> None:
+    """Send what is still buffered nowhere, so that it cannot fail again when Python flushes it at the end."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _sentence(error: Exception) -> str:
