@@ -12,8 +12,9 @@ from typing import TypeAlias
 LONGEST_NUMBER = 131_072
 
 SPACE = re.compile(rb"[ \t\r\n]*")
-NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0-9A-Za-z.+-])")
 PLAIN_TEXT = re.compile(rb'[^"\\\x00-\x1f]*')
+ANY_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 UNIT = re.compile(rb"[0-9a-fA-F]{4}")
 WORDS = {b"true": True, b"false": False, b"null": None}
 ESCAPES = {
@@ -48,7 +49,7 @@ Data: TypeAlias = bool | Number | str | list[Value] | dict[str, Value | None] | 
 
 
 class NotJsonError(ValueError):
-    """The bytes are not one JSON value. `members` is what was read of the top level, None for a value not reached."""
+    """The bytes are not one JSON value. `members` is what was begun of the top level, None for a value not ended."""
 
     def __init__(self, reason: str, offset: int, members: dict[str, Value | None]) -> None:
         super().__init__(f"{reason} at byte {offset}")
@@ -62,12 +63,14 @@ class _BrokenError(Exception):
         self.offset = offset
 
 
-def parse(line: bytes) -> Value:
+def parse(line: bytes, *, forgiving: bool = False) -> Value:
     """The value of a line. Of duplicate keys the last stands.
+
+    A forgiving reading looks at the structure only: any bytes may stand between quotes, a number may have any length.
 
     Raises NotJsonError for anything else than one whole value between white space.
     """
-    reader = _Reader(line)
+    reader = _Reader(line, forgiving)
     try:
         return reader.read()
     except _BrokenError as broken:
@@ -77,8 +80,9 @@ def parse(line: bytes) -> Value:
 
 
 class _Reader:
-    def __init__(self, line: bytes) -> None:
+    def __init__(self, line: bytes, forgiving: bool) -> None:
         self.line = line
+        self.forgiving = forgiving
         self.at = 0
         self.top: Value | None = None
         self.open: list[Value] = []
@@ -109,10 +113,12 @@ class _Reader:
             self.space()
         if isinstance(container.data, dict):
             name = self.string()
-            container.data[name] = None
             self.names.append(name)
             self.space()
             self.expect(b":")
+            self.space()
+            if self.peek() in (b'"', b"[", b"{"):
+                container.data[name] = None
         self.value()
 
     def value(self) -> None:
@@ -171,12 +177,14 @@ class _Reader:
         match = NUMBER.match(self.line, self.at)
         if match is None:
             raise _BrokenError("no value where one must stand", self.at)
-        if len(match.group()) > LONGEST_NUMBER:
+        if len(match.group()) > LONGEST_NUMBER and not self.forgiving:
             raise _BrokenError(f"a number of more than {LONGEST_NUMBER} characters", self.at)
         self.at = match.end()
         return Number(match.group().decode())
 
     def string(self) -> str:
+        if self.forgiving:
+            return self.any_string()
         self.expect(b'"')
         parts: list[str] = []
         while True:
@@ -196,6 +204,17 @@ class _Reader:
                     parts.append(self.escape())
                 case _:
                     raise _BrokenError("a string that does not end, or holds a control character", self.at)
+
+    def any_string(self) -> str:
+        """Whatever stands between two quotes; a replacement character for what is no text."""
+        match = ANY_STRING.match(self.line, self.at)
+        if match is None:
+            raise _BrokenError("a string that does not end", self.at)
+        self.at = match.end()
+        try:
+            return _Reader(match.group(), forgiving=False).string()
+        except _BrokenError:
+            return "\ufffd"
 
     def escape(self) -> str:
         kind = self.peek()

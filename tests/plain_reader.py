@@ -67,6 +67,7 @@ def read(
         "over_threshold": len(over),
         "already_cut": sum(row["already_cut"] for row in rows),
         "ui_copy_bytes": sum(log.ui_copy_bytes for log in logs),
+        "forgotten_calls": 0,
         "by_tool": by_tool(rows, threshold),
         "malformed": malformed[:MALFORMED],
         "skipped": skipped,
@@ -75,14 +76,14 @@ def read(
 
 
 def by_tool(rows: list[Row], threshold: int) -> list[Row]:
-    """One row a tool, the most code points first, then by name, no name last."""
+    """One row a tool, the most code points first, then by name, no name first."""
     tools: dict[str | None, Row] = {}
     for row in rows:
         tool = tools.setdefault(row["tool"], {"tool": row["tool"], "results": 0, "code_points": 0, "over_threshold": 0})
         tool["results"] += 1
         tool["code_points"] += row["code_points"]
         tool["over_threshold"] += row["code_points"] > threshold
-    return sorted(tools.values(), key=lambda row: (-row["code_points"], row["tool"] is None, row["tool"] or ""))
+    return sorted(tools.values(), key=lambda row: (-row["code_points"], row["tool"] is not None, row["tool"] or ""))
 
 
 class SkippedError(Exception):
@@ -100,7 +101,7 @@ class Log:
     ui_copy_bytes: int = 0
     results: list[Row] = field(default_factory=list)
     malformed: list[Row] = field(default_factory=list)
-    calls: dict[str, str] = field(default_factory=dict)
+    calls: dict[str, str | None] = field(default_factory=dict)
     session: str | None = None
 
 
@@ -118,27 +119,35 @@ def files_of(paths: list[str]) -> list[str]:
 
 
 def files_below(directory: str) -> list[str]:
-    """The logs of a directory, by path."""
+    """The logs of a directory, each folder's entries by name."""
     below = []
-    for folder, _, names in os.walk(directory):
-        below += [os.path.join(folder, name) for name in names if name.endswith(NAMES)]
-    return sorted(below, key=os.fsencode)
+    for name in sorted(os.listdir(directory)):
+        path = os.path.join(directory, name)
+        if os.path.isdir(path) and not os.path.islink(path):
+            below += files_below(path)
+        elif name.endswith(NAMES) and not os.path.isdir(path):
+            below.append(path)
+    return below
 
 
 # Compressed logs
 
 
-def text_of(path: str) -> tuple[bytes, str | None]:
-    """The bytes of a log, and why they break off where its compression does."""
+def stored_bytes(path: str) -> bytes:
+    """What a file holds."""
     if not os.path.exists(path):
         raise SkippedError("no such file")
     if not os.path.isfile(path):
         raise SkippedError("not a regular file")
     try:
         with open(path, "rb") as file:
-            stored = file.read()
+            return file.read()
     except OSError as error:
         raise SkippedError(str(error)) from None
+
+
+def text_of(stored: bytes) -> tuple[bytes, str | None]:
+    """The text of a log, and why it breaks off where its compression does."""
     if not is_frame(stored):
         return stored, None
     text = []
@@ -197,8 +206,9 @@ def value_part(line: bytes, at: int) -> bytes:
 
 def read_log(path: str, strict: bool) -> Log:
     """Every line of one file."""
-    text, broken = text_of(path)
-    log = Log(path, len(text))
+    stored = stored_bytes(path)
+    text, broken = text_of(stored)
+    log = Log(path, len(stored))
     whole = text[: text.rfind(b"\n") + 1] if broken else text
     log.format = format_of(text)
     if log.format is None and any(value_part(line, at) for at, line in lines_of(text)):
@@ -208,15 +218,18 @@ def read_log(path: str, strict: bool) -> Log:
     for at, line in lines_of(whole):
         log.lines += 1
         read_line(log, at, line, strict)
+    if log.format == "dsh":
+        for row in log.results:
+            row["session"] = log.session
     if broken:
-        log.lines += 1
-        malformed(log, len(whole), broken)
+        # The line that would have come next: it is reported, and is not one of the lines that are there.
+        malformed(log, log.lines + 1, len(whole), broken)
     return log
 
 
-def malformed(log: Log, at: int, reason: str) -> None:
-    """Locate a line that could not be read: the one that was counted last."""
-    log.malformed.append({"path": log.path, "line": log.lines, "offset": at, "reason": reason})
+def malformed(log: Log, line: int, at: int, reason: str) -> None:
+    """Locate a line that could not be read."""
+    log.malformed.append({"path": log.path, "line": line, "offset": at, "reason": reason})
 
 
 def read_line(log: Log, at: int, line: bytes, strict: bool) -> None:
@@ -229,7 +242,7 @@ def read_line(log: Log, at: int, line: bytes, strict: bool) -> None:
     except NotJsonError as error:
         passed_over = value.startswith(b"{") and value.endswith(b"}") and not strict and not bears(log, value)
         if not passed_over:
-            malformed(log, at, str(error))
+            malformed(log, log.lines, at, str(error))
         return
     if isinstance(top.data, dict):
         count = count_dsh if log.format == "dsh" else count_claude_code
@@ -245,11 +258,10 @@ def bears(log: Log, value: bytes) -> bool:
 
 
 def format_of(text: bytes) -> str | None:
-    """What the first line that tells says. A line that the mebibyte cuts tells by what of it is inside."""
+    """What the first line that tells says. A line that breaks, or that the mebibyte cuts, tells by what is before."""
     for at, line in lines_of(text[:MEBIBYTE]):
-        value = value_part(line, at)
         try:
-            top = parse(value).data
+            top = parse(value_part(line, at), forgiving=True).data
             members = top if isinstance(top, dict) else {}
         except NotJsonError as error:
             members = error.members
@@ -320,8 +332,8 @@ def measure(content: Value | None) -> tuple[list[str], int]:
     texts = []
     tokens = 0
     for block in objects(content):
-        block_text = text(block, "text")
-        if text(block, "type") == "text" and block_text is not None:
+        if text(block, "type") == "text":
+            block_text = text(block, "text") or ""
             texts.append(block_text)
             tokens += tokens_of_text(block_text)
         else:
@@ -356,20 +368,21 @@ def add_result(log: Log, at: int, call_id: str | None, figures: Row) -> None:
 
 
 def add_call(log: Log, call_id: str | None, name: str | None) -> None:
-    if call_id is not None and name is not None:
+    """A call without a name takes the name of its id away."""
+    if call_id is not None:
         log.calls[call_id] = name
 
 
 def count_dsh(log: Log, at: int, top: Value) -> None:
     kind = text(top, "type")
     data = member(top, "data")
-    if kind == "session":
+    if kind == "session" and log.session is None:
         log.session = text(top, "id")
     if kind == "tool/call":
         add_call(log, text(data, "callId"), text(data, "name"))
     if kind == "tool/result":
         place = {
-            "session": log.session,
+            "session": None,
             "seq": whole_number(top, "seq"),
             "turn": whole_number(data, "turn"),
             "step": whole_number(data, "step"),

@@ -38,7 +38,10 @@ def assert_same(*paths: PathLike, threads: Sequence[int] = (1, 2), **options: An
     """Hold the scan against the slow reader, on each number of threads; what the reader found."""
     expected = plain_reader.read(paths, **options)
     for count in threads:
-        assert comparable(scan(*paths, threads=count, **options)) == comparable(expected)
+        found = comparable(scan(*paths, threads=count, **options))
+        for name, value in comparable(expected).items():
+            assert found[name] == value, f"{name} on {count} threads: {found[name]!r}, the slow reader: {value!r}"
+        assert found.keys() == expected.keys()
     return expected
 
 

@@ -104,7 +104,6 @@ def test_ids_and_names_compare_as_decoded_text(written: Any) -> None:
     spelled = b'{"type":"assistant","message":{"content":[' + block + b"]}}"
     found = written(spelled, user(tool_result("a/🌊", "x"), tool_result("a/\\ud83c", "x")))
     assert column(found, "tool") == ["Bash", None]
-    assert found["by_tool"][0]["tool"] == "Bash"
 
 
 def test_names_that_only_the_spelling_parts_are_one_tool(written: Any) -> None:
@@ -125,6 +124,12 @@ def test_an_id_of_the_wrong_kind_is_absent(written: Any) -> None:
     )
     assert column(found, "call_id") == [None, None, None]
     assert column(found, "tool") == [None, None, None]
+
+
+@pytest.mark.parametrize("name", [None, 7, ["Bash"]])
+def test_a_call_without_a_name_is_still_the_nearest(written: Any, name: Any) -> None:
+    found = written(assistant(tool_use("a", "Bash")), assistant(tool_use("a", name)), user(tool_result("a", "x")))
+    assert column(found, "tool") == [None]
 
 
 def test_a_call_stands_anywhere_but_a_result_only_in_a_user_line(written: Any) -> None:
@@ -205,9 +210,9 @@ def test_a_missing_content_is_no_block(written: Any) -> None:
     assert (column(found, "code_points"), column(found, "tokens")) == ([0], [8])
 
 
-def test_a_text_block_whose_text_is_no_string_has_no_code_points(written: Any) -> None:
+def test_a_text_block_whose_text_is_no_string_is_an_empty_one(written: Any) -> None:
     found = written(user(tool_result("a", [text(None), text(["x"]), {"type": "text"}, text("x")])))
-    assert column(found, "code_points") == [1]
+    assert (column(found, "code_points"), column(found, "tokens")) == ([1], [8 + 4 + 4 + 4 + 5])
 
 
 # DSH
@@ -252,6 +257,18 @@ def test_a_claude_code_result_says_where_it_stands(written: Any) -> None:
         None,
     )
     assert (row["line"], row["offset"], row["sidechain"]) == (1, 0, True)
+
+
+def test_the_session_of_a_dsh_log_is_that_of_its_first_session_line(written: Any) -> None:
+    lines = [
+        result_v4("a", []),
+        session(7),
+        session("first"),
+        result_v4("b", []),
+        session("second"),
+        result_v4("c", []),
+    ]
+    assert column(written(*lines), "session") == ["first"] * 3
 
 
 def test_the_id_of_a_dsh_result_is_the_first_of_three(written: Any) -> None:
@@ -373,11 +390,10 @@ def test_a_thousand_of_the_longest_are_kept(tmp_path: Path) -> None:
 
 
 def test_tools_come_by_code_points_then_by_name(written: Any) -> None:
-    names = ["b", "a", "潮", "c"]
-    calls = [tool_use(name, name) for name in names]
-    results = [tool_result("b", "xx"), tool_result("a", "xx"), tool_result("潮", "xx"), tool_result("c", "xxx")]
-    found = written(assistant(*calls), user(*results))
-    assert [row["tool"] for row in found["by_tool"]] == ["c", "a", "b", "潮"]
+    calls = [tool_use(name, name) for name in ["b", "a", "潮", "c"]]
+    results = [tool_result(name, "xx") for name in ["b", None, "a", "潮"]]
+    found = written(assistant(*calls), user(*results, tool_result("c", "xxx")))
+    assert [row["tool"] for row in found["by_tool"]] == ["c", None, "a", "b", "潮"]
 
 
 # Copies for the user interface
@@ -432,7 +448,7 @@ def test_the_first_line_that_tells_decides(tmp_path: Path, event: Any, expected:
     if expected in ("codex", "pi"):
         assert [row["path"] for row in found["skipped"]] == [str(path)]
         assert (found["files"], found["lines"]) == (0, 0)
-        assert expected in scan(path)["skipped"][0]["reason"]
+        assert expected in scan(path)["skipped"][0]["reason"].casefold()
     else:
         assert column(found, "format") == [expected]
         assert column(found, "call_id") == ["d" if expected == "dsh" else "c"]
@@ -445,6 +461,9 @@ def test_the_first_line_that_tells_decides(tmp_path: Path, event: Any, expected:
         b'{"sessionId":"s","v":NaN}',
         b'{"sessionId":"s","v":"\xff"}',
         b'{"sessionId":"s"',
+        b'{"sessionId":"s',
+        b'{"v":"\xff","sessionId":"s"}',
+        b'{"v":"\x01\\x","sessionId":"s"}',
     ],
 )
 def test_a_broken_line_tells_by_what_comes_before_the_break(tmp_path: Path, torn: bytes) -> None:
@@ -499,7 +518,7 @@ def test_frames_are_one_text(tmp_path: Path) -> None:
     rows = [{name: value for name, value in row.items() if name not in drop} for row in found["results"]]
     assert rows == [{name: value for name, value in row.items() if name not in drop} for row in unpacked["results"]]
     assert column(found, "tool") == ["bash", "bash"]
-    assert found["bytes"] == unpacked["bytes"] == len(whole)
+    assert (found["bytes"], unpacked["bytes"]) == (path.stat().st_size, len(whole))
 
 
 def test_compression_is_told_by_the_bytes_and_not_by_the_name(tmp_path: Path) -> None:
