@@ -5,7 +5,7 @@
 //! files and of the ranges in them, so that the same logs always give the same answer.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet};
+use std::collections::{BTreeMap, BinaryHeap, HashMap, HashSet, VecDeque};
 use std::fs::File;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::io::{self, Cursor, Read};
@@ -28,8 +28,8 @@ pub const RANGE: u64 = 16 << 20;
 /// Malformed lines that are located; more are counted.
 pub const LOCATED: usize = 100;
 
-/// So many calls later, at least, the tool of a call is still known; with twice as many it is forgotten, so that the memory of a scan
-/// does not grow with a file. A gigabyte of log holds some 70,000 calls.
+/// So many calls of a file are known before those of its earliest range are forgotten, so that the memory of a scan does not grow with
+/// a file. A gigabyte of log holds some 70,000.
 pub const CALLS_KEPT: usize = 1 << 18;
 
 /// Ranges that may wait for an earlier one before their threads wait as well.
@@ -554,8 +554,13 @@ struct Piece {
     tallies: Vec<(Tool, Tally)>,
     rows: Vec<Row>,
     loose: Vec<Loose>,
-    calls: Vec<(u128, Tool)>,
+    /// Of a file of several ranges: the tools of the calls, as places in `names`.
+    calls: CallTable,
+    names: Vec<Tool>,
 }
+
+/// Tools by the hash of the call's id.
+type CallTable = HashMap<u128, usize, BuildHasherDefault<AlreadyHashed>>;
 
 /// A result whose call is not in its own range, or nowhere.
 struct Loose {
@@ -574,7 +579,7 @@ struct Joiner<'a> {
     /// Names seen so far, in this range and earlier ones, with the sums of this one.
     tools: Vec<(Tool, Tally)>,
     tool_numbers: HashMap<Tool, usize>,
-    calls: HashMap<u128, usize, BuildHasherDefault<AlreadyHashed>>,
+    calls: CallTable,
     session: Option<Arc<[u8]>>,
 }
 
@@ -615,11 +620,13 @@ impl<'a> Joiner<'a> {
 
     fn finish(&mut self) -> Piece {
         let mut piece = std::mem::replace(&mut self.piece, Piece::new((0, 0)));
-        if !piece.is_last || piece.key.1 > 0 {
-            let names = &self.tools;
-            piece.calls = self.calls.iter().map(|(&call, &tool)| (call, names[tool].0.clone())).collect();
+        if piece.is_last {
+            self.calls.clear();
+        } else {
+            let as_many = CallTable::with_capacity_and_hasher(self.calls.len(), BuildHasherDefault::default());
+            piece.calls = std::mem::replace(&mut self.calls, as_many);
+            piece.names = self.tools.iter().map(|(name, _)| name.clone()).collect();
         }
-        self.calls.clear();
         for (name, tally) in &mut self.tools {
             if tally.results > 0 {
                 piece.tallies.push((name.clone(), std::mem::take(tally)));
@@ -738,7 +745,8 @@ impl Piece {
             tallies: Vec::new(),
             rows: Vec::new(),
             loose: Vec::new(),
-            calls: Vec::new(),
+            calls: CallTable::default(),
+            names: Vec::new(),
         }
     }
 }
@@ -764,24 +772,27 @@ impl Hasher for AlreadyHashed {
     }
 }
 
-/// The tools of the calls of one file so far, the oldest forgotten.
+/// The calls of one file's ranges so far, the oldest forgotten.
 #[derive(Default)]
 struct Calls {
-    young: HashMap<u128, Tool, BuildHasherDefault<AlreadyHashed>>,
-    old: HashMap<u128, Tool, BuildHasherDefault<AlreadyHashed>>,
+    ranges: VecDeque<(CallTable, Vec<Tool>)>,
+    kept: usize,
     forgot: bool,
 }
 
 impl Calls {
-    fn tool(&self, call: u128) -> Option<&Tool> {
-        self.young.get(&call).or_else(|| self.old.get(&call))
+    /// The tool that the latest call with this id names.
+    fn tool(&self, call: u128) -> Tool {
+        let (table, names) = self.ranges.iter().rev().find(|(table, _)| table.contains_key(&call))?;
+        names[table[&call]].clone()
     }
 
-    fn extend(&mut self, calls: Vec<(u128, Tool)>) {
-        self.young.extend(calls);
-        if self.young.len() >= CALLS_KEPT {
-            self.forgot |= !self.old.is_empty();
-            self.old = std::mem::take(&mut self.young);
+    fn add(&mut self, table: CallTable, names: Vec<Tool>) {
+        self.kept += table.len();
+        self.ranges.push_back((table, names));
+        while self.kept > CALLS_KEPT && self.ranges.len() > 1 {
+            self.kept -= self.ranges.pop_front().map_or(0, |(table, _)| table.len());
+            self.forgot = true;
         }
     }
 }
@@ -862,11 +873,10 @@ impl<'a> Merger<'a> {
             self.tools.entry(tool).or_default().add(&tally);
         }
         for loose in piece.loose {
-            let tool = loose.call.and_then(|call| self.calls.tool(call)).cloned();
+            let tool = loose.call.and_then(|call| self.calls.tool(call));
             if tool.is_none() && self.calls.forgot {
                 self.summary.totals.forgotten_calls += loose.tally.results;
             }
-            let tool = tool.flatten();
             if let Some(row) = loose.row {
                 piece.rows[row].tool.clone_from(&tool);
             }
@@ -874,7 +884,7 @@ impl<'a> Merger<'a> {
                 self.tools.entry(tool).or_default().add(&loose.tally);
             }
         }
-        self.calls.extend(piece.calls);
+        self.calls.add(piece.calls, piece.names);
         for row in piece.rows {
             self.add_row(row);
         }

@@ -83,7 +83,7 @@ mod x86 {
         _mm512_shuffle_epi8, _mm512_srli_epi16, _mm512_subs_epu8, _mm512_test_epi8_mask, _mm512_xor_si512,
     };
 
-    use crate::structure::{BLOCK, Stop, Structure, UnicodeCarry, count_ones_plain};
+    use crate::structure::{BLOCK, Carry, Stop, Structure, UnicodeCarry, count_ones_plain};
 
     /// What the 64 bytes of a block can be asked; an answer has one bit a byte.
     ///
@@ -378,110 +378,176 @@ mod x86 {
 
     #[inline(always)]
     unsafe fn read<B: Block>(s: &mut Structure, buffer: &[u8], base: usize, end: usize) -> Stop {
+        let whole = (end - base) / BLOCK;
         loop {
             s.reserve_blocks();
-            // SAFETY: the caller's.
-            if let Some(stop) = unsafe { read_reserved::<B>(s, buffer, base, end) } {
-                return stop;
+            // SAFETY: the caller's; `whole` blocks lie before `end`.
+            if let Some(length) = unsafe { read_blocks::<B>(s, buffer, base, whole) } {
+                return Stop::Newline(length);
             }
-        }
-    }
-
-    /// Read on while there is room for tokens and bitmaps; `None` when there is none left.
-    #[inline(always)]
-    unsafe fn read_reserved<B: Block>(s: &mut Structure, buffer: &[u8], base: usize, end: usize) -> Option<Stop> {
-        const LOOK_BACK: usize = 32;
-        let (mut utf8_fault, mut string_faults) = (false, 0u64);
-        // In locals, so that the stores below cannot seem to change them.
-        let (mut carry, mut blocks, mut count) = (s.carry, s.blocks, s.count);
-        let (tokens, dropped_words, astral_words) = (&mut s.tokens[..], &mut s.dropped[..], &mut s.astral[..]);
-        let room = dropped_words.len().min(astral_words.len()).min(blocks + (tokens.len() - count) / (BLOCK + 6));
-        // A line's last block is read again from here, blank behind its newline.
-        let mut copy = [b' '; LOOK_BACK + BLOCK];
-        let mut stop = None;
-        while blocks < room {
-            let from = base + blocks * BLOCK;
-            if from + BLOCK > end && memchr::memchr(b'\n', &buffer[from..end]).is_none() {
-                stop = Some(Stop::Window(blocks * BLOCK));
+            if s.blocks == whole {
                 break;
             }
-            let near = &buffer[from - LOOK_BACK..from + BLOCK];
-            let mut at = near.as_ptr();
-            // SAFETY: of this and the loads below: LOOK_BACK + BLOCK bytes are readable at `at`; the instructions are the caller's.
-            let mut bytes = unsafe { B::load(at.add(LOOK_BACK)) };
+        }
+        let rest = &buffer[base + whole * BLOCK..end];
+        let Some(newline) = memchr::memchr(b'\n', rest) else { return Stop::Window(whole * BLOCK) };
+        s.reserve_blocks();
+        // SAFETY: the caller's.
+        unsafe { read_last_block::<B>(s, buffer, base, newline) };
+        Stop::Newline(whole * BLOCK + newline)
+    }
+
+    /// Read on up to the newline, and give its offset; or up to `whole` blocks, or while there is room for tokens and bitmaps.
+    #[inline(always)]
+    unsafe fn read_blocks<B: Block>(s: &mut Structure, buffer: &[u8], base: usize, whole: usize) -> Option<usize> {
+        let first = s.blocks;
+        let room = s.dropped.len().min(first + (s.tokens.len() - s.count) / (BLOCK + 6)).min(whole);
+        let bytes_left = &buffer[base - LOOK_BACK..base + room.max(first) * BLOCK];
+        let mut pass = Pass::start(s);
+        let mut found = None;
+        while pass.block < room {
+            // SAFETY: of this and the next two: the block and LOOK_BACK bytes before it lie in `bytes_left`, room was made for what it
+            // leaves, and the instructions are the caller's.
+            let at = unsafe { bytes_left.as_ptr().add(LOOK_BACK + pass.block * BLOCK) };
+            let bytes = unsafe { B::load(at) };
             // Control characters and all that is no ASCII; most blocks have neither.
-            let mut unusual = unsafe { bytes.below(0x20) };
+            let unusual = unsafe { bytes.below(0x20) };
             if unusual != 0 {
                 let newlines = unsafe { bytes.equal(b'\n') };
                 if newlines != 0 {
-                    let length = newlines.trailing_zeros() as usize;
-                    stop = Some(Stop::Newline(blocks * BLOCK + length));
-                    copy[..LOOK_BACK + length].copy_from_slice(&near[..LOOK_BACK + length]);
-                    at = copy.as_ptr();
-                    bytes = unsafe { B::load(at.add(LOOK_BACK)) };
-                    unusual = unsafe { bytes.below(0x20) };
+                    found = Some(newlines.trailing_zeros() as usize);
+                    break;
                 }
             }
-            let (mut control, mut dropped, mut astral) = (0u64, 0u64, 0u64);
-            if unusual | carry.multibyte != 0 {
-                let high = unsafe { bytes.at_least(0x80) };
-                control = unusual & !high;
-                if high | carry.multibyte != 0 {
-                    if carry.started {
-                        utf8_fault |= unsafe { B::breaks_utf8(at.add(LOOK_BACK)) };
-                    } else {
-                        // What stands before a line's first byte is another line's.
-                        copy[..LOOK_BACK].fill(b' ');
-                        if stop.is_none() {
-                            copy[LOOK_BACK..].copy_from_slice(&near[LOOK_BACK..]);
-                        }
-                        utf8_fault |= unsafe { B::breaks_utf8(copy.as_ptr().add(LOOK_BACK)) };
-                        if stop.is_none() {
-                            copy[LOOK_BACK..].fill(b' ');
-                        }
-                    }
-                    // As signed numbers, continuation bytes are those below -64.
-                    (dropped, astral) = unsafe { (bytes.below(-64), bytes.at_least(0xF0)) };
-                    carry.multibyte = high >> 61;
-                }
-            }
-            let escapes = escapes(unsafe { bytes.equal(b'\\') }, &mut carry.escaped);
-            dropped |= escapes.backslashes;
-            let rare = escapes.escaped & !unsafe { bytes.in_table(&FREQUENT_ESCAPES, bytes) };
-            if rare | carry.unicode_open != 0 {
-                let unicode = unsafe { bytes.rare_escapes(rare, &mut carry.unicode) };
-                dropped |= unicode.dropped;
-                astral |= unicode.astral;
-                string_faults |= unicode.faults;
-                carry.unicode_open = carry.unicode.u >> 54;
-            }
-            dropped_words[blocks] = dropped;
-            astral_words[blocks] = astral;
-            let quotes = unsafe { bytes.equal(b'"') } & !escapes.escaped;
-            if quotes == 0 && carry.in_string == !0 {
-                string_faults |= control;
-            } else {
-                let strings = unsafe { prefix_xor(quotes) } ^ carry.in_string;
-                carry.in_string = (strings.cast_signed() >> 63).cast_unsigned();
-                string_faults |= control & strings;
-                let found = unsafe { find_tokens(bytes, quotes, strings, &mut carry.in_scalar) };
-                #[allow(clippy::cast_possible_truncation)] // a window is shorter than 4 GiB
-                let position = (blocks * BLOCK) as u32;
-                // SAFETY: `room` leaves BLOCK + 6 tokens for each block.
-                unsafe { write_tokens(tokens.as_mut_ptr().add(count), position, found) };
-                count += found.count_ones() as usize;
-            }
-            blocks += 1;
-            carry.started = true;
-            if stop.is_some() {
-                string_faults |= carry.in_string | carry.escaped;
-                break;
+            unsafe { pass.read(bytes, unusual, at, pass.started || pass.block > first) };
+        }
+        let blocks = pass.block;
+        pass.finish(s, first);
+        let newline = found?;
+        // SAFETY: the caller's; there is room for one more block.
+        unsafe { read_last_block::<B>(s, buffer, base, newline) };
+        Some(blocks * BLOCK + newline)
+    }
+
+    /// Read the line's last block, blank from its newline on.
+    #[inline(always)]
+    unsafe fn read_last_block<B: Block>(s: &mut Structure, buffer: &[u8], base: usize, newline: usize) {
+        let first = s.blocks;
+        let from = base + first * BLOCK;
+        let mut copy = [b' '; LOOK_BACK + BLOCK];
+        copy[..LOOK_BACK + newline].copy_from_slice(&buffer[from - LOOK_BACK..from + newline]);
+        let mut pass = Pass::start(s);
+        // SAFETY: the copy is as long as is read, and `reserve_blocks` made room.
+        unsafe {
+            let at = copy.as_ptr().add(LOOK_BACK);
+            let bytes = B::load(at);
+            pass.read(bytes, bytes.below(0x20), at, pass.started);
+        }
+        pass.string_faults |= pass.carry.in_string | pass.carry.escaped;
+        pass.finish(s, first);
+    }
+
+    /// Bytes before a block that are looked at with it.
+    const LOOK_BACK: usize = 32;
+
+    /// A pass over some blocks: what they leave, in registers and not in the structure.
+    struct Pass {
+        carry: Carry,
+        /// Whether the line began before the first of the blocks.
+        started: bool,
+        block: usize,
+        count: usize,
+        utf8_fault: bool,
+        string_faults: u64,
+        tokens: *mut u32,
+        dropped: *mut u64,
+        astral: *mut u64,
+    }
+
+    impl Pass {
+        #[inline(always)]
+        fn start(s: &mut Structure) -> Self {
+            Self {
+                carry: s.carry,
+                started: s.carry.started,
+                block: s.blocks,
+                count: s.count,
+                utf8_fault: false,
+                string_faults: 0,
+                tokens: s.tokens.as_mut_ptr(),
+                dropped: s.dropped.as_mut_ptr(),
+                astral: s.astral.as_mut_ptr(),
             }
         }
-        (s.carry, s.blocks, s.count) = (carry, blocks, count);
-        s.faults.utf8 |= utf8_fault;
-        s.faults.string |= string_faults != 0;
-        stop
+
+        #[inline(always)]
+        fn finish(self, s: &mut Structure, first: usize) {
+            (s.carry, s.blocks, s.count) = (self.carry, self.block, self.count);
+            s.carry.started |= self.block > first;
+            s.faults.utf8 |= self.utf8_fault;
+            s.faults.string |= self.string_faults != 0;
+        }
+
+        /// Read the next block, whose bytes stand at `at` too; `unusual` are those below 0x20 as signed numbers.
+        ///
+        /// # Safety
+        /// The processor must have the instructions; LOOK_BACK bytes before `at` and a block from it must be readable; and there must be
+        /// room for a block's bitmaps and for BLOCK + 6 tokens.
+        #[inline(always)]
+        unsafe fn read<B: Block>(&mut self, bytes: B, unusual: u64, at: *const u8, started: bool) {
+            let carry = &mut self.carry;
+            let (mut control, mut dropped, mut astral) = (0u64, 0u64, 0u64);
+            // SAFETY: all the caller's.
+            unsafe {
+                if unusual | carry.multibyte != 0 {
+                    let high = bytes.at_least(0x80);
+                    control = unusual & !high;
+                    if high | carry.multibyte != 0 {
+                        self.utf8_fault |= if started { B::breaks_utf8(at) } else { first_breaks_utf8::<B>(at) };
+                        // As signed numbers, continuation bytes are those below -64.
+                        (dropped, astral) = (bytes.below(-64), bytes.at_least(0xF0));
+                        carry.multibyte = high >> 61;
+                    }
+                }
+                let escapes = escapes(bytes.equal(b'\\'), &mut carry.escaped);
+                dropped |= escapes.backslashes;
+                let rare = escapes.escaped & !bytes.in_table(&FREQUENT_ESCAPES, bytes);
+                if rare | carry.unicode_open != 0 {
+                    let unicode = bytes.rare_escapes(rare, &mut carry.unicode);
+                    dropped |= unicode.dropped;
+                    astral |= unicode.astral;
+                    self.string_faults |= unicode.faults;
+                    carry.unicode_open = carry.unicode.u >> 54;
+                    carry.has_unicode |= carry.unicode.u != 0;
+                }
+                *self.dropped.add(self.block) = dropped;
+                *self.astral.add(self.block) = astral;
+                let quotes = bytes.equal(b'"') & !escapes.escaped;
+                if quotes == 0 && carry.in_string == !0 {
+                    self.string_faults |= control;
+                } else {
+                    let strings = prefix_xor(quotes) ^ carry.in_string;
+                    carry.in_string = (strings.cast_signed() >> 63).cast_unsigned();
+                    self.string_faults |= control & strings;
+                    let found = find_tokens(bytes, quotes, strings, &mut carry.in_scalar);
+                    #[allow(clippy::cast_possible_truncation)] // a window is shorter than 4 GiB
+                    write_tokens(self.tokens.add(self.count), (self.block * BLOCK) as u32, found);
+                    self.count += found.count_ones() as usize;
+                }
+            }
+            self.block += 1;
+        }
+    }
+
+    /// The same for a line's first block: what stands before it is another line's.
+    #[inline(always)]
+    unsafe fn first_breaks_utf8<B: Block>(at: *const u8) -> bool {
+        let mut copy = [b' '; LOOK_BACK + BLOCK];
+        // SAFETY: the caller's, and the copy is as long.
+        unsafe {
+            copy[LOOK_BACK..].copy_from_slice(std::slice::from_raw_parts(at, BLOCK));
+            B::breaks_utf8(copy.as_ptr().add(LOOK_BACK))
+        }
     }
 
     /// The frequent escaped characters, at their low four bits; b and r share theirs with the quote.

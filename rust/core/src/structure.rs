@@ -49,6 +49,8 @@ pub(crate) struct Carry {
     pub unicode: UnicodeCarry,
     /// Not 0 when a `\u` escape of the last block reaches into the next, or may pair with one there.
     pub unicode_open: u64,
+    /// Whether the line has a `\u` escape.
+    pub has_unicode: bool,
     /// Whether any byte of the line was read.
     pub started: bool,
 }
@@ -207,6 +209,12 @@ impl Structure {
         count_bits(&self.astral, start, end, self.vectors)
     }
 
+    /// Whether the line has a `\u` escape so far: only such a one can hide an ASCII letter.
+    #[inline]
+    pub(crate) fn has_unicode(&self) -> bool {
+        self.carry.has_unicode
+    }
+
     /// Whether the bytes `start..end` of a string are all ASCII without escapes, so that they are their own decoded text.
     #[inline]
     pub(crate) fn is_verbatim(&self, start: usize, end: usize) -> bool {
@@ -326,6 +334,7 @@ fn read_block_plain(s: &mut Structure, bytes: &[u8; BLOCK], before: [u8; 3]) {
     let unicode = unicode_escapes_plain(bytes, u, d, &mut s.carry.unicode);
     s.faults.string |= unicode.bad;
     s.carry.unicode_open = u >> 54;
+    s.carry.has_unicode |= u != 0;
     s.dropped[s.blocks] = dropped | backslashes | unicode.dropped;
     s.astral[s.blocks] = astral | unicode.astral;
     s.blocks += 1;

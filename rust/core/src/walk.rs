@@ -544,8 +544,8 @@ impl<'a> Cursor<'a> {
         let end = closing_quote(self.line, start, self.at());
         let raw = &self.line[start..end];
         let node = S::member(around, raw);
-        // A key with an escape is no format's as it stands, and nearly none has one.
-        if node == SKIP && !self.structure.is_verbatim(start, end) {
+        // A key of letters may be written with escapes, and nearly none is.
+        if node == SKIP && self.structure.has_unicode() && !self.structure.is_verbatim(start, end) {
             return S::member(around, &crate::json::unescape(raw));
         }
         node
