@@ -1,0 +1,74 @@
+"""Whole processes side by side: wall time and peak memory of each, the runs interleaved."""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+# A process's peak includes that of the process it was forked from, so a small one stands between it and us.
+LAUNCHER = """
+import os, sys, time
+out = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+began = time.perf_counter()
+child = os.posix_spawnp(sys.argv[2], sys.argv[2:], os.environ, file_actions=[(os.POSIX_SPAWN_DUP2, out, 1)])
+_, status, usage = os.wait4(child, 0)
+print(time.perf_counter() - began, usage.ru_maxrss, os.waitstatus_to_exitcode(status))
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """Something to time: a name for the table, and its command."""
+
+    name: str
+    command: Sequence[str]
+    threads: int = 1
+
+
+@dataclass
+class Timed:
+    """The runs of one candidate: seconds, the most memory in bytes, and what the last run printed."""
+
+    seconds: list[float] = field(default_factory=list)
+    peak: int = 0
+    printed: bytes = b""
+
+    @property
+    def median(self) -> float:
+        """The median of the runs, in seconds."""
+        return statistics.median(self.seconds)
+
+
+def run_once(command: Sequence[str], timed: Timed, scratch: str) -> None:
+    """Run a command to its end and note what it took. Exit code 1 says that there was something to say, and is none."""
+    launched = subprocess.run(
+        [sys.executable, "-S", "-E", "-c", LAUNCHER, scratch, *command], capture_output=True, check=True, text=True
+    )
+    seconds, peak, code = launched.stdout.split()
+    if code not in ("0", "1"):
+        raise RuntimeError(f"{' '.join(command)} ended with {code}: {launched.stderr.strip()}")
+    timed.seconds.append(float(seconds))
+    timed.peak = max(timed.peak, int(peak) * 1024)
+    with open(scratch, "rb") as file:
+        timed.printed = file.read()
+    os.unlink(scratch)
+
+
+def interleave(candidates: Sequence[Candidate], runs: int, scratch: str) -> dict[Candidate, Timed]:
+    """Run every candidate once, then every one again: a busy moment meets them all. One round before warms up."""
+    for candidate in candidates:
+        run_once(candidate.command, Timed(), scratch)
+    timed = {candidate: Timed() for candidate in candidates}
+    for _ in range(runs):
+        for candidate in candidates:
+            run_once(candidate.command, timed[candidate], scratch)
+    return timed
+
+
+def last_json(timed: Timed) -> dict[str, object]:
+    """The object that the last run printed."""
+    printed: dict[str, object] = json.loads(timed.printed)
+    return printed
