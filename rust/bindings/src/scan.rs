@@ -7,7 +7,7 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyString};
 use toolprune_core::marker::CutForm;
-use toolprune_core::scan::{Observer, Options, Row, Summary, Tally, scan};
+use toolprune_core::scan::{Observer, Options, Row, Rows, Summary, Tally, scan};
 
 use crate::table;
 
@@ -111,8 +111,7 @@ pub(crate) fn py_scan(
     let options = Options {
         threshold,
         form: CutForm::new(head, tail, marker),
-        largest,
-        all_results,
+        rows: if all_results { Rows::All } else { Rows::Largest(largest) },
         unique,
         strict,
         stream: on_results.is_some(),

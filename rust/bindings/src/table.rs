@@ -1,6 +1,5 @@
 //! Results as an Arrow table, handed over without a copy (the Arrow `PyCapsule` interface).
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -49,7 +48,7 @@ fn batch(schema: &Arc<Schema>, files: &[PathBuf], rows: &[Row]) -> Result<Record
     let text = |of: fn(&Row) -> Option<&[u8]>| -> ArrayRef {
         // Arrow's text is UTF-8, which has no lone surrogates.
         let texts = rows.iter().map(|row| of(row).map(String::from_utf8_lossy));
-        Arc::new(StringArray::from_iter(texts.map(|text| text.map(Cow::into_owned))))
+        Arc::new(texts.collect::<StringArray>())
     };
     let number = |of: fn(&Row) -> Option<i64>| -> ArrayRef { Arc::new(rows.iter().map(of).collect::<Int64Array>()) };
     let flag = |of: fn(&Row) -> Option<bool>| -> ArrayRef { Arc::new(rows.iter().map(of).collect::<BooleanArray>()) };

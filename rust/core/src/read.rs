@@ -60,6 +60,7 @@ pub struct Span {
 pub struct Scratch {
     /// A margin to look back into, the bytes, room for a newline at a log's end, and a block to read beyond it.
     buffer: Vec<u8>,
+    capacity: usize,
     /// Bytes of the log in the buffer.
     filled: usize,
     /// Offset in the log of the first of them.
@@ -70,23 +71,23 @@ pub struct Scratch {
 
 impl Default for Scratch {
     fn default() -> Self {
-        Self::new(Structure::new())
+        Self::new(Structure::new(), CAPACITY)
     }
 }
 
 impl Scratch {
-    fn new(structure: Structure) -> Self {
-        let buffer = vec![b' '; MARGIN + CAPACITY + 1 + BLOCK];
-        Self { buffer, filled: 0, position: 0, structure, walker: Walker::default() }
-    }
-
-    /// A reader that uses no vectors: the reference for the one that does.
+    /// A reader that holds `capacity` bytes, of which a longer line is read in windows: any size gives the same answer.
+    ///
+    /// # Panics
+    /// When the capacity is less than four blocks.
     #[must_use]
-    pub fn plain() -> Self {
-        Self::new(Structure::plain())
+    pub fn new(structure: Structure, capacity: usize) -> Self {
+        assert!(capacity >= 4 * BLOCK, "a window must hold a few blocks");
+        let buffer = vec![b' '; MARGIN + capacity + 1 + BLOCK];
+        Self { buffer, capacity, filled: 0, position: 0, structure, walker: Walker::default() }
     }
 
-    /// Read the stream's first bytes, and give those that are at hand: the whole stream when they are fewer than [`CAPACITY`].
+    /// Read the stream's first bytes, and give those that are at hand: the whole stream when they are fewer than its capacity.
     ///
     /// # Errors
     /// What the stream's `read` says.
@@ -123,8 +124,8 @@ impl Scratch {
 
     /// Read until the buffer is full; less means the stream's end.
     fn fill(&mut self, input: &mut impl Read) -> io::Result<()> {
-        while self.filled < CAPACITY {
-            match input.read(&mut self.buffer[MARGIN + self.filled..MARGIN + CAPACITY]) {
+        while self.filled < self.capacity {
+            match input.read(&mut self.buffer[MARGIN + self.filled..MARGIN + self.capacity]) {
                 Ok(0) => break,
                 Ok(read) => self.filled += read,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -168,7 +169,7 @@ impl Scratch {
         loop {
             // A stream that fails has still delivered the lines before.
             let failed = self.fill(input).err();
-            let ended = failed.is_none() && self.filled < CAPACITY;
+            let ended = failed.is_none() && self.filled < self.capacity;
             if ended {
                 self.end_last_line();
             }
@@ -187,7 +188,7 @@ impl Scratch {
                     }
                     start = end;
                 }
-                None if start == 0 && self.filled == CAPACITY => {
+                None if start == 0 && self.filled == self.capacity => {
                     if self.position >= span.stop {
                         return Ok(());
                     }
@@ -248,7 +249,7 @@ impl Scratch {
             } else {
                 let mut skim = Skim::default();
                 skim.add(&line[..length], 0, L::WORDS);
-                self.judge(walked, span.strict, &skim, sink);
+                self.judge(walked, span.strict, skim, sink);
             }
         }
         true
@@ -259,7 +260,7 @@ impl Scratch {
     }
 
     /// A line is not JSON, or not a value that counts: say so if it must be said.
-    fn judge(&self, walked: Result<(), Broken>, strict: bool, skim: &Skim, sink: &mut impl LineSink) {
+    fn judge(&self, walked: Result<(), Broken>, strict: bool, skim: Skim, sink: &mut impl LineSink) {
         if skim.is_blank() || (skim.is_passable() && !strict) {
             return;
         }
@@ -309,7 +310,7 @@ impl Scratch {
                         lines.finish(sink);
                     }
                 } else {
-                    self.judge(walked, span.strict, &skim, sink);
+                    self.judge(walked, span.strict, skim, sink);
                 }
                 self.drop_front(newline + 1);
                 self.position += newline as u64 + 1;
@@ -319,7 +320,7 @@ impl Scratch {
             self.position += done as u64;
             skimmed -= done;
             self.fill(input)?;
-            if self.filled < CAPACITY {
+            if self.filled < self.capacity {
                 self.end_last_line();
                 if self.filled == skimmed {
                     // The line ended with the window.
@@ -378,12 +379,12 @@ impl Skim {
         }
     }
 
-    fn is_blank(&self) -> bool {
+    fn is_blank(self) -> bool {
         self.first.is_none()
     }
 
     /// Whether the line may be passed over although it is not JSON.
-    fn is_passable(&self) -> bool {
+    fn is_passable(self) -> bool {
         self.first == Some(b'{') && self.last == Some(b'}') && !self.bears
     }
 }

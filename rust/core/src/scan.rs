@@ -45,10 +45,8 @@ pub struct Options {
     pub threshold: u64,
     /// What counts as already cut.
     pub form: CutForm,
-    /// How many of the largest results over the threshold are kept.
-    pub largest: usize,
-    /// Keep every result, in the order of the logs.
-    pub all_results: bool,
+    /// Which results become rows.
+    pub rows: Rows,
     /// Leave out results that repeat an earlier one.
     pub unique: bool,
     /// Hold every line to the whole of JSON.
@@ -57,6 +55,15 @@ pub struct Options {
     pub stream: bool,
     /// Threads; 0 is one for each processor.
     pub threads: usize,
+}
+
+/// Which results become rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rows {
+    /// So many of the longest over the threshold; all over the threshold where they are handed over and not kept.
+    Largest(usize),
+    /// Every one, in the order of the logs.
+    All,
 }
 
 /// One result.
@@ -199,6 +206,15 @@ pub struct Interrupted;
 /// # Errors
 /// [`Interrupted`] when the observer breaks. A file that cannot be read is among [`Summary::skipped`].
 pub fn scan(files: &[PathBuf], options: &Options, observer: &mut dyn Observer) -> Result<Summary, Interrupted> {
+    scan_in_ranges(files, options, RANGE, observer)
+}
+
+fn scan_in_ranges(
+    files: &[PathBuf],
+    options: &Options,
+    range: u64,
+    observer: &mut dyn Observer,
+) -> Result<Summary, Interrupted> {
     let threads = match options.threads {
         0 => thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
@@ -206,6 +222,7 @@ pub fn scan(files: &[PathBuf], options: &Options, observer: &mut dyn Observer) -
     let shared = Shared {
         files,
         options,
+        range,
         control: Arc::default(),
         queue: Mutex::default(),
         opened: Condvar::new(),
@@ -232,6 +249,8 @@ pub fn scan(files: &[PathBuf], options: &Options, observer: &mut dyn Observer) -
 struct Shared<'a> {
     files: &'a [PathBuf],
     options: &'a Options,
+    /// Bytes of a file that one thread reads before it takes the next ones.
+    range: u64,
     control: Arc<Control>,
     queue: Mutex<Queue>,
     /// A file was opened, so that its ranges may be taken, or turned out to have only one.
@@ -415,7 +434,7 @@ impl<'s, 'a> Worker<'s, 'a> {
         }
         let handle = Arc::new(File::open(path).map_err(|error| cannot_open(&error))?);
         let size = handle.metadata().map_err(|error| cannot_open(&error))?.len();
-        let mut input = self.input(&handle, 0, RANGE.min(size), size);
+        let mut input = self.input(&handle, 0, self.shared.range.min(size), size);
         let head = self.scratch.head(&mut input).map_err(|error| cannot_read(&error))?;
         if frames::is_zstd(head) {
             let input = Cursor::new(head.to_vec()).chain(input);
@@ -426,7 +445,7 @@ impl<'s, 'a> Worker<'s, 'a> {
             None => detect_further(&mut self.input(&handle, 0, 0, size)).map_err(|error| cannot_read(&error))?,
         };
         let format = readable(format)?;
-        let ranges = size.div_ceil(RANGE).max(1);
+        let ranges = size.div_ceil(self.shared.range).max(1);
         let open = Open { file, format, handle, size, range: 0, ranges };
         self.shared.opened((ranges > 1).then(|| Open { range: 1, ..open.clone() }));
         self.read_lines(&open, &mut input);
@@ -439,17 +458,17 @@ impl<'s, 'a> Worker<'s, 'a> {
 
     fn read_range(&mut self, open: &Open) {
         // From the byte before: if that is a newline, the range's first line is its own.
-        let start = open.range * RANGE - 1;
-        let stop = (start + 1 + RANGE).min(open.size);
+        let start = open.range * self.shared.range - 1;
+        let stop = (start + 1 + self.shared.range).min(open.size);
         let mut input = self.input(&open.handle, start, stop, open.size);
         self.read_lines(open, &mut input);
     }
 
     fn read_lines(&mut self, open: &Open, input: &mut frames::Range) {
         let span = Span {
-            origin: if open.range == 0 { 0 } else { open.range * RANGE - 1 },
+            origin: if open.range == 0 { 0 } else { open.range * self.shared.range - 1 },
             mid_line: open.range > 0,
-            stop: if open.range + 1 == open.ranges { u64::MAX } else { (open.range + 1) * RANGE },
+            stop: if open.range + 1 == open.ranges { u64::MAX } else { (open.range + 1) * self.shared.range },
             strict: self.shared.options.strict,
         };
         self.joiner.start(open.file, Some(open));
@@ -689,7 +708,7 @@ impl Sink for Joiner<'_> {
         let tally = Tally::of(found.code_points, found.already_cut, options.threshold);
         let call = found.call_id.map(hash);
         let known = call.and_then(|call| self.calls.get(&call).copied());
-        let row = if options.all_results || options.unique || tally.over_threshold > 0 {
+        let row = if options.rows == Rows::All || options.unique || tally.over_threshold > 0 {
             let tool = known.and_then(|number| self.tools[number].0.clone());
             let row = self.row(found, tool);
             self.piece.rows.push(row);
@@ -808,7 +827,7 @@ struct Merger<'a> {
     tools: HashMap<Tool, Tally>,
     largest: BinaryHeap<Ranked>,
     streamed: Vec<Row>,
-    rank: u64,
+    ranked: u64,
     seen: HashSet<u128, BuildHasherDefault<AlreadyHashed>>,
     /// Of the file in hand.
     calls: Calls,
@@ -827,7 +846,7 @@ impl<'a> Merger<'a> {
             tools: HashMap::new(),
             largest: BinaryHeap::new(),
             streamed: Vec::new(),
-            rank: 0,
+            ranked: 0,
             seen: HashSet::default(),
             calls: Calls::default(),
             lines: 0,
@@ -903,23 +922,24 @@ impl<'a> Merger<'a> {
             }
             self.tools.entry(row.tool.clone()).or_default().add(&tally);
         }
-        if !self.options.all_results && tally.over_threshold == 0 {
-            return;
+        match self.options.rows {
+            Rows::Largest(_) if tally.over_threshold == 0 => {}
+            _ if self.options.stream => self.streamed.push(row),
+            Rows::All => self.summary.rows.push(row),
+            Rows::Largest(most) => self.rank(row, most),
         }
-        if self.options.stream {
-            self.streamed.push(row);
-        } else if self.options.all_results {
-            self.summary.rows.push(row);
-        } else {
-            self.rank += 1;
-            let is_full = self.largest.len() == self.options.largest;
-            if !is_full || self.largest.peek().is_some_and(|least| row.code_points > least.row.code_points) {
-                if is_full {
-                    self.largest.pop();
-                }
-                self.largest.push(Ranked { rank: self.rank, row: Box::new(row) });
+    }
+
+    /// Keep a row if it is among the longest so far.
+    fn rank(&mut self, row: Row, most: usize) {
+        self.ranked += 1;
+        if self.largest.len() == most {
+            match self.largest.peek() {
+                Some(least) if row.code_points > least.row.code_points => drop(self.largest.pop()),
+                _ => return,
             }
         }
+        self.largest.push(Ranked { rank: self.ranked, row: Box::new(row) });
     }
 
     /// Whether no earlier result is this one: the same call of Claude Code, whose ids are unique, or the same event of a DSH session.

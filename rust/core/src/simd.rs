@@ -6,6 +6,8 @@
 //! The only file of this crate with `unsafe`: the instructions and loads through raw pointers. Every pointer is derived from a slice
 //! whose bounds the safe entry points check first.
 #![allow(unsafe_code)]
+// An instruction is inlined only into code compiled for it: whatever stands between it and the entry must be inlined first.
+#![allow(clippy::inline_always)]
 
 use crate::structure::{Stop, Structure};
 
@@ -74,13 +76,13 @@ impl Vectors {
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::{
-        __m128i, __m256i, __m512i, _mm_clmulepi64_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si64, _mm_loadu_si128,
-        _mm_set1_epi8, _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8,
-        _mm256_loadu_si256, _mm256_max_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8,
-        _mm256_shuffle_epi8, _mm256_srli_epi16, _mm256_subs_epu8, _mm256_testz_si256, _mm256_xor_si256,
-        _mm512_and_si512, _mm512_broadcast_i32x4, _mm512_cmpeq_epi8_mask, _mm512_cmpge_epu8_mask,
-        _mm512_cmplt_epi8_mask, _mm512_loadu_si512, _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8,
-        _mm512_shuffle_epi8, _mm512_srli_epi16, _mm512_subs_epu8, _mm512_test_epi8_mask, _mm512_xor_si512,
+        __m256i, __m512i, _mm_clmulepi64_si128, _mm_cvtsi64_si128, _mm_cvtsi128_si64, _mm_loadu_si128, _mm_set1_epi8,
+        _mm256_and_si256, _mm256_broadcastsi128_si256, _mm256_cmpeq_epi8, _mm256_cmpgt_epi8, _mm256_loadu_si256,
+        _mm256_max_epu8, _mm256_movemask_epi8, _mm256_or_si256, _mm256_set1_epi8, _mm256_shuffle_epi8,
+        _mm256_srli_epi16, _mm256_subs_epu8, _mm256_testz_si256, _mm256_xor_si256, _mm512_and_si512,
+        _mm512_broadcast_i32x4, _mm512_cmpeq_epi8_mask, _mm512_cmpge_epu8_mask, _mm512_cmplt_epi8_mask,
+        _mm512_loadu_si512, _mm512_movepi8_mask, _mm512_or_si512, _mm512_set1_epi8, _mm512_shuffle_epi8,
+        _mm512_srli_epi16, _mm512_subs_epu8, _mm512_test_epi8_mask, _mm512_xor_si512,
     };
 
     use crate::structure::{BLOCK, Carry, Stop, Structure, UnicodeCarry, count_ones_plain};
@@ -121,7 +123,7 @@ mod x86 {
     #[inline(always)]
     unsafe fn table_256(values: &[u8; 16]) -> __m256i {
         // SAFETY: the caller's; the array is the 16 bytes that are loaded.
-        unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(values.as_ptr().cast::<__m128i>())) }
+        unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(values.as_ptr().cast())) }
     }
 
     // SAFETY of all blocks below: the instructions are the caller's to guarantee, and so are the pointers.
@@ -225,7 +227,7 @@ mod x86 {
     #[inline(always)]
     unsafe fn table_512(values: &[u8; 16]) -> __m512i {
         // SAFETY: the caller's; the array is the 16 bytes that are loaded.
-        unsafe { _mm512_broadcast_i32x4(_mm_loadu_si128(values.as_ptr().cast::<__m128i>())) }
+        unsafe { _mm512_broadcast_i32x4(_mm_loadu_si128(values.as_ptr().cast())) }
     }
 
     // SAFETY of all blocks below: as above.
@@ -491,7 +493,7 @@ mod x86 {
         /// Read the next block, whose bytes stand at `at` too; `unusual` are those below 0x20 as signed numbers.
         ///
         /// # Safety
-        /// The processor must have the instructions; LOOK_BACK bytes before `at` and a block from it must be readable; and there must be
+        /// The processor must have the instructions; `LOOK_BACK` bytes before `at` and a block from it must be readable; and there must be
         /// room for a block's bitmaps and for BLOCK + 6 tokens.
         #[inline(always)]
         unsafe fn read<B: Block>(&mut self, bytes: B, unusual: u64, at: *const u8, started: bool) {

@@ -2,6 +2,8 @@
 //!
 //! The walk keeps no recursion and one bit a level, so that nesting has no limit, and can stop at any token and go on with the next
 //! window of a line that is longer than memory should hold.
+// One state machine, written as several functions: called and not inlined, they would cost a tenth of a scan.
+#![allow(clippy::inline_always)]
 
 use crate::structure::{BLOCK, Structure};
 

@@ -27,30 +27,40 @@ const CREATED_AT: Node = 5;
 const MESSAGE: Node = 6;
 const CLAUDE_CODE: Node = 7;
 
+/// What `type` says, as far as it tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Kinds {
+    Session,
+    Message,
+    #[default]
+    Other,
+}
+
 /// The members of one line that tell.
 #[derive(Debug, Default)]
 struct Members {
-    codex: bool,
-    dsh: bool,
-    created_at: bool,
-    message: bool,
-    claude_code: bool,
-    is_session: bool,
-    is_message: bool,
+    /// One bit for each node that was met.
+    met: u32,
+    kind: Kinds,
 }
 
 impl Members {
+    fn has(&self, node: Node) -> bool {
+        self.met & (1 << node) != 0
+    }
+
     fn tell(&self) -> Option<Detected> {
-        if self.codex {
+        let is_session = self.kind == Kinds::Session;
+        if self.has(CODEX) {
             return Some(Detected::Unread("Codex"));
         }
-        if self.dsh || (self.is_session && self.created_at) {
+        if self.has(DSH) || (is_session && self.has(CREATED_AT)) {
             return Some(Detected::Format(Format::Dsh));
         }
-        if self.is_session || (self.is_message && self.message) {
+        if is_session || (self.kind == Kinds::Message && self.has(MESSAGE)) {
             return Some(Detected::Unread("pi"));
         }
-        (self.message || self.claude_code).then_some(Detected::Format(Format::ClaudeCode))
+        (self.has(MESSAGE) || self.has(CLAUDE_CODE)).then_some(Detected::Format(Format::ClaudeCode))
     }
 }
 
@@ -77,21 +87,21 @@ impl Shape for Members {
     }
 
     fn begin(&mut self, node: Node, _: Kind, _: u64) {
-        match node {
-            TYPE => (self.is_session, self.is_message) = (false, false),
-            CODEX => self.codex = true,
-            DSH => self.dsh = true,
-            CREATED_AT => self.created_at = true,
-            MESSAGE => self.message = true,
-            CLAUDE_CODE => self.claude_code = true,
-            _ => {}
+        self.met |= 1 << node;
+        if node == TYPE {
+            self.kind = Kinds::Other;
         }
     }
 
     fn string(&mut self, node: Node, text: &Text<'_>) {
         if node == TYPE {
-            self.is_session = is(text, "session");
-            self.is_message = is(text, "message");
+            self.kind = if is(text, "session") {
+                Kinds::Session
+            } else if is(text, "message") {
+                Kinds::Message
+            } else {
+                Kinds::Other
+            };
         }
     }
 
