@@ -29,7 +29,10 @@ Long: TypeAlias = tuple[int, int, str, str | None]
 
 def blocks_of(event: Any) -> Iterator[Block]:
     """Calls, and the results in a user's line."""
-    content = event["message"]["content"]
+    try:
+        content = event["message"]["content"]
+    except (KeyError, TypeError):
+        return
     for block in () if isinstance(content, str) else content:
         if block["type"] == "tool_use":
             yield True, block["id"], block["name"], 0

@@ -24,17 +24,18 @@ const LONGEST: usize = 1000;
 struct Line<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
-    #[serde(borrow)]
+    #[serde(borrow, default)]
     message: Message<'a>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Message<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, default)]
     content: Blocks<'a>,
 }
 
 /// The blocks of a message whose content is a list; none where it is a string.
+#[derive(Default)]
 struct Blocks<'a>(Vec<Block<'a>>);
 
 #[derive(Deserialize)]
@@ -214,7 +215,7 @@ fn read_part(path: &str, start: u64, end: u64) -> io::Result<Found> {
         if word.find(&line).is_some() {
             match serde_json::from_slice::<Line<'_>>(&line) {
                 Ok(parsed) => found.line(at, &parsed),
-                Err(error) => eprintln!("byte {at}: {error}"),
+                Err(error) => return Err(io::Error::other(format!("byte {at}: {error}"))),
             }
         }
         at += length as u64;
