@@ -376,3 +376,155 @@ fn is_utf8_after(before: [u8; 3], bytes: &[u8; BLOCK]) -> bool {
         Err(error) => error.error_len().is_none(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Everything that a reading of one line leaves, read whole or in windows of `step` blocks.
+    #[derive(Debug, PartialEq)]
+    struct Reading {
+        stop: Stop,
+        tokens: Vec<u32>,
+        dropped: Vec<u64>,
+        astral: Vec<u64>,
+        carry: Carry,
+        faults: Faults,
+    }
+
+    fn read(vectors: Vectors, line: &[u8], steps: &[usize]) -> Reading {
+        let mut buffer = vec![0xE4; MARGIN];
+        buffer.extend_from_slice(line);
+        buffer.push(b'\n');
+        let end = buffer.len();
+        // Bytes behind the end must not matter, a newline and half a character among them.
+        buffer.extend_from_slice(b"\n\xF0\"\\");
+        buffer.resize(end + BLOCK, 0xFF);
+        let mut structure = Structure::with(vectors);
+        structure.start_line();
+        let mut stop = Stop::Window(0);
+        let mut to = MARGIN;
+        for step in steps.iter().copied().chain([usize::MAX]) {
+            to = to.saturating_add(step).min(end);
+            stop = structure.read(&buffer, MARGIN, to);
+            if matches!(stop, Stop::Newline(_)) {
+                break;
+            }
+        }
+        if structure.carry.unicode_open == 0 {
+            // No escape is open: what the masks hold of the last one that was is never looked at.
+            structure.carry.unicode = UnicodeCarry::default();
+        }
+        Reading {
+            stop,
+            tokens: structure.tokens[..structure.count + 2].to_vec(),
+            dropped: structure.dropped[..structure.blocks].to_vec(),
+            astral: structure.astral[..structure.blocks].to_vec(),
+            carry: structure.carry,
+            faults: structure.faults,
+        }
+    }
+
+    /// Bytes that meet the corners: quotes, runs of backslashes, `\u` escapes whole and broken, UTF-8 whole and broken, operators.
+    fn line() -> impl Strategy<Value = Vec<u8>> {
+        let fixed = |text: &'static str| Just(text.as_bytes().to_vec());
+        let piece = prop_oneof![
+            4 => fixed("\""),
+            3 => fixed("\\"),
+            2 => fixed("\\u"),
+            2 => fixed("\\ud83d\\ude00"),
+            1 => fixed("\\uD8"),
+            1 => fixed("\\udbff"),
+            2 => fixed("{\"a\":[1,true,null]},"),
+            2 => fixed("日本語"),
+            2 => fixed("😀"),
+            1 => Just(vec![0xF0, 0x9F]),
+            1 => Just(vec![0xED, 0xA0, 0x80]),
+            1 => fixed("                                                                "),
+            3 => "[ -~]{0,80}".prop_map(String::into_bytes),
+            1 => prop::collection::vec((0u8..=255).prop_filter("ends the line", |&byte| byte != b'\n'), 0..9),
+        ];
+        prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn every_pass_reads_every_line_as_the_plain_one_does(line in line()) {
+            let plain = read(Vectors::None, &line, &[]);
+            for vectors in Vectors::available() {
+                prop_assert_eq!(&read(vectors, &line, &[]), &plain, "{:?}", vectors);
+            }
+        }
+
+        #[test]
+        fn a_line_read_in_windows_reads_as_whole(line in line(), steps in prop::collection::vec(0usize..300, 0..20)) {
+            for vectors in Vectors::available() {
+                prop_assert_eq!(read(vectors, &line, &steps), read(vectors, &line, &[]), "{:?}", vectors);
+            }
+        }
+
+        #[test]
+        fn utf8_is_what_the_standard_library_says_it_is(bytes in prop::collection::vec(
+            prop_oneof![
+                Just(b'a'), 0x80u8..=0xBF, Just(0xC2), Just(0xE0), Just(0xE4), Just(0xED), Just(0xEF), Just(0xF0), Just(0xF4), 0xC0u8..=0xFF,
+            ], 0..200))
+        {
+            for vectors in Vectors::available() {
+                let fault = read(vectors, &bytes, &[]).faults.utf8;
+                prop_assert_eq!(fault, std::str::from_utf8(&bytes).is_err(), "{:?}", vectors);
+            }
+        }
+
+        #[test]
+        fn counts_of_a_string_are_those_of_the_json_carrier(text in "[ -~é日😀\u{0}-\u{1f}]{0,300}", ascii in any::<bool>()) {
+            let raw = if ascii { escaped_ascii(&text) } else { serde_json::to_string(&text).unwrap().into_bytes() };
+            let inner = &raw[1..raw.len() - 1];
+            for vectors in Vectors::available() {
+                let mut buffer = vec![b' '; MARGIN];
+                buffer.extend_from_slice(&raw);
+                buffer.push(b'\n');
+                let end = buffer.len();
+                buffer.resize(end + BLOCK, b' ');
+                let mut structure = Structure::with(vectors);
+                structure.start_line();
+                structure.read(&buffer, MARGIN, end);
+                let code_points = structure.code_points(1, raw.len() - 1);
+                prop_assert_eq!(code_points, text.chars().count() as u64);
+                prop_assert_eq!(code_points, crate::json::code_points(inner));
+                prop_assert_eq!(code_points + structure.astral(1, raw.len() - 1), text.encode_utf16().count() as u64);
+            }
+        }
+    }
+
+    /// The string as JSON in ASCII, everything else as `\uXXXX`.
+    fn escaped_ascii(text: &str) -> Vec<u8> {
+        let mut json = String::from("\"");
+        for unit in text.encode_utf16() {
+            match u8::try_from(unit) {
+                Ok(byte @ (b' ' | b'!' | b'#'..=b'[' | b']'..=b'~')) => json.push(char::from(byte)),
+                _ => json.push_str(&format!("\\u{unit:04x}")),
+            }
+        }
+        json.push('"');
+        json.into_bytes()
+    }
+
+    #[test]
+    fn an_object_gives_its_operators_opening_quotes_and_scalars() {
+        let reading = read(Vectors::None, br#"{"a\"b": [1, "x"], "c":true}"#, &[]);
+        // The two behind the last point at the newline, byte 28.
+        assert_eq!(reading.tokens, [0, 1, 7, 9, 10, 11, 13, 16, 17, 19, 22, 23, 27, 28, 28]);
+        assert_eq!(reading.stop, Stop::Newline(28));
+        assert_eq!(reading.faults, Faults::default());
+    }
+
+    #[test]
+    fn a_control_character_an_unknown_escape_and_an_open_string_are_faults() {
+        for line in ["\"a\tb\"", r#""\x""#, r#""\u12g4""#, "\"open", r#""half \"#] {
+            assert!(read(Vectors::None, line.as_bytes(), &[]).faults.string, "{line}");
+        }
+        assert_eq!(read(Vectors::None, b"\t[\"\\u12aB\\/\"]", &[]).faults, Faults::default());
+    }
+}

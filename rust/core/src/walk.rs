@@ -19,7 +19,7 @@ pub const ROOT: Node = 1;
 /// A level at which values are asked for is at most this deep; below it everything is skipped.
 const DEEPEST_NODE: usize = 16;
 
-/// What a format asks of a line.
+/// What a format asks of a line. The line's own object, [`ROOT`], neither begins nor ends: the line does.
 pub trait Shape {
     /// The node of the member `key` (decoded) of an object at `node`.
     fn member(node: Node, key: &[u8]) -> Node;
@@ -433,7 +433,7 @@ impl Walker {
                 break;
             }
             let node = self.container();
-            if node != SKIP {
+            if node != SKIP && self.depth > 1 {
                 shape.end(node, cursor.origin + cursor.at() as u64 + 1);
             }
             cursor.i += 1;
@@ -633,4 +633,221 @@ fn number(bytes: &[u8]) -> Option<usize> {
 #[inline]
 fn digits(bytes: &[u8]) -> usize {
     bytes.iter().take_while(|byte| byte.is_ascii_digit()).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::structure::{MARGIN, Stop};
+
+    /// Writes down every value at `want`, its elements, and theirs.
+    #[derive(Debug, Default, PartialEq)]
+    struct Log(String);
+
+    const WANT: Node = 2;
+    const ELEMENT: Node = 3;
+
+    impl Shape for Log {
+        fn member(node: Node, key: &[u8]) -> Node {
+            if node == ROOT && key == b"want" { WANT } else { SKIP }
+        }
+        fn element(node: Node) -> Node {
+            if node == WANT || node == ELEMENT { ELEMENT } else { SKIP }
+        }
+        fn begin(&mut self, node: Node, kind: Kind, at: u64) {
+            write!(self.0, "{node}{kind:?}@{at} ").unwrap();
+        }
+        fn string(&mut self, _: Node, text: &Text<'_>) {
+            write!(self.0, "{}b{}c{}u ", text.raw_len(), text.code_points(), text.utf16_units()).unwrap();
+        }
+        fn literal(&mut self, _: Node, raw: &[u8]) {
+            write!(self.0, "{} ", String::from_utf8_lossy(raw)).unwrap();
+        }
+        fn end(&mut self, node: Node, at: u64) {
+            write!(self.0, "/{node}@{at} ").unwrap();
+        }
+    }
+
+    fn whole(line: &[u8]) -> (bool, Log) {
+        let mut buffer = vec![b' '; MARGIN];
+        buffer.extend_from_slice(line);
+        buffer.push(b'\n');
+        let end = buffer.len();
+        buffer.resize(end + BLOCK, b' ');
+        let (mut structure, mut walker, mut log) = (Structure::plain(), Walker::default(), Log::default());
+        structure.start_line();
+        walker.start_line();
+        let Stop::Newline(length) = structure.read(&buffer, MARGIN, end) else { panic!("the line has a newline") };
+        let walked = walker.line(&buffer[MARGIN..=MARGIN + length], &structure, &mut log);
+        (walked.is_ok() && structure.is_sound(), log)
+    }
+
+    fn says(line: &str) -> String {
+        let (sound, log) = whole(line.as_bytes());
+        assert!(sound, "{line} is JSON");
+        log.0.trim_end().to_owned()
+    }
+
+    #[test]
+    fn a_wanted_value_is_handed_on_with_its_place() {
+        assert_eq!(says(r#"{"x":[{"want":1}],"want":"aé\n😀"}"#), "2String@25 9b4c5u");
+        assert_eq!(
+            says(r#"{"want":[-1.5e3,[null],{}]}"#),
+            "2Array@8 3Literal@9 -1.5e3 3Array@16 3Literal@17 null /3@22 3Object@23 /3@25 /2@26"
+        );
+        assert_eq!(says(r#"{"want":{"want":1}}"#), "2Object@8 /2@18");
+    }
+
+    #[test]
+    fn a_key_may_be_written_with_escapes() {
+        assert_eq!(says(r#"{"\u0077ant":1}"#), "2Literal@13 1");
+        assert_eq!(says(r#"{"want\u0000":1,"w\u00e4nt":2}"#), "");
+    }
+
+    #[test]
+    fn of_a_value_that_is_no_object_nothing_is_handed_on() {
+        for line in [r#"["want",{"want":1}]"#, "\"want\"", "1", "null"] {
+            assert_eq!(says(line), "");
+        }
+    }
+
+    #[test]
+    fn nesting_has_no_limit() {
+        let deep = 1_000_000;
+        let line = [&b"{\"a\":".repeat(deep)[..], b"[]", &b"}".repeat(deep)].concat();
+        assert!(whole(&line).0);
+        assert!(!whole(&line[..line.len() - 1]).0);
+    }
+
+    #[test]
+    fn what_is_not_json_is_broken() {
+        for line in [
+            "",
+            "{",
+            "}",
+            "[1,]",
+            "[,1]",
+            "{\"a\"}",
+            "{\"a\":}",
+            "{\"a\":1,}",
+            "{1:2}",
+            "[1 2]",
+            "1 2",
+            "01",
+            "1.",
+            ".5",
+            "+1",
+            "1e",
+            "-",
+            "NaN",
+            "Infinity",
+            "tru",
+            "truex",
+            "nul",
+            "[1}",
+            "{\"a\":1]",
+            "{\"a\":1}}",
+            "'a'",
+            "\"a\" \"b\"",
+            "{,}",
+            "\u{c}",
+            "[\u{1a}]",
+            "{\"a\":1\u{b}}",
+            "[1]x",
+        ] {
+            assert!(!whole(line.as_bytes()).0, "{line}");
+        }
+    }
+
+    /// JSON-like text: mostly whole values, sometimes broken by a piece that does not belong.
+    fn json_like() -> impl Strategy<Value = String> {
+        let leaf = prop_oneof![
+            Just("1".to_owned()),
+            Just("-0.5e+7".to_owned()),
+            Just("true".to_owned()),
+            Just("null".to_owned()),
+            Just("01".to_owned()),
+            Just("NaN".to_owned()),
+            Just("\"a\tb\"".to_owned()),
+            Just("\"\\q\"".to_owned()),
+            Just(String::new()),
+            "[ -~é日😀]{0,90}".prop_map(|text| serde_json::to_string(&text).unwrap()),
+            "[a-z😀]{0,40}".prop_map(|text| format!(
+                "\"{}\"",
+                text.encode_utf16().fold(String::new(), |json, unit| json + &format!("\\u{unit:04X}"))
+            )),
+        ];
+        let key = prop_oneof![3 => Just("\"want\"".to_owned()), 2 => Just("\"k\"".to_owned()), 1 => Just("\"w\\u0061nt\"".to_owned()), 1 => Just("k".to_owned())];
+        leaf.prop_recursive(6, 60, 6, move |inner| {
+            let member = (key.clone(), prop::sample::select(vec![":", ": ", " :", "", ","]), inner.clone()).prop_map(
+                |(k, c, v)| {
+                    // Broken separators are rare, so that most lines are whole.
+                    let c = if k.len() > 1 && v.len() % 7 != 0 && !c.contains(':') { ":" } else { c };
+                    format!("{k}{c}{v}")
+                },
+            );
+            prop_oneof![
+                prop::collection::vec(inner, 0..6).prop_map(|values| format!("[{}]", values.join(","))),
+                prop::collection::vec(member, 0..6).prop_map(|members| format!("{{{}}}", members.join(" ,"))),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_json_is_what_serde_says_it_is(line in json_like()) {
+            let serde = serde_json::from_str::<serde::de::IgnoredAny>(&line).is_ok();
+            prop_assert_eq!(whole(line.as_bytes()).0, serde, "{}", line);
+        }
+
+        #[test]
+        fn a_line_walked_in_windows_says_what_it_says_whole(
+            values in prop::collection::vec(json_like(), 1..12), steps in prop::collection::vec(4usize..40, 1..40),
+        ) {
+            let line = format!("{{\"x\":1,\"want\":[{}],\"y\":[{}]}}", values.join(","), values.join(" , "));
+            let (expected_sound, expected) = whole(line.as_bytes());
+            let mut stream = line.as_bytes().to_vec();
+            stream.push(b'\n');
+            let (mut structure, mut walker, mut log) = (Structure::plain(), Walker::default(), Log::default());
+            structure.start_line();
+            walker.start_line();
+            let mut buffer = vec![b' '; MARGIN];
+            let mut steps = steps.iter().cycle();
+            let mut walked = Ok(());
+            loop {
+                let take = (steps.next().unwrap() * BLOCK).min(stream.len());
+                buffer.extend(stream.drain(..take));
+                let end = buffer.len();
+                buffer.resize(end + BLOCK, b' ');
+                let stop = structure.read(&buffer, MARGIN, end);
+                match stop {
+                    Stop::Newline(length) => {
+                        if walked.is_ok() {
+                            walked = walker.line(&buffer[MARGIN..=MARGIN + length], &structure, &mut log);
+                        }
+                        break;
+                    }
+                    Stop::Window(length) => {
+                        let byte = std::mem::replace(&mut buffer[MARGIN + length], b'\n');
+                        let done = walker.window(&buffer[MARGIN..=MARGIN + length], &mut structure, &mut log);
+                        buffer[MARGIN + length] = byte;
+                        buffer.truncate(end);
+                        match done {
+                            Ok(blocks) => drop(buffer.drain(..blocks * BLOCK)),
+                            Err(broken) => { walked = Err(broken); break }
+                        }
+                    }
+                }
+            }
+            let sound = walked.is_ok() && structure.is_sound();
+            prop_assert_eq!(sound, expected_sound, "{}", line);
+            if sound {
+                prop_assert_eq!(log, expected);
+            }
+        }
+    }
 }
