@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import TypeAlias
 
-LONGEST_NUMBER = 131_072
+LONGEST_NUMBER = 100_000
 
 SPACE = re.compile(rb"[ \t\r\n]*")
 NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0-9A-Za-z.+-])")

@@ -29,7 +29,6 @@ WORDS = {
 }
 DSH_MEMBERS = {"data", "seq", "seq0"}
 CLAUDE_CODE_MEMBERS = {
-    "message",
     "sessionId",
     "leafUuid",
     "parentUuid",
@@ -43,7 +42,11 @@ Row: TypeAlias = dict[str, Any]
 
 
 def read(
-    paths: Sequence[str | os.PathLike[str]], threshold: int = 8192, strict: bool = False, all_results: bool = False
+    paths: Sequence[str | os.PathLike[str]],
+    threshold: int = 8192,
+    strict: bool = False,
+    all_results: bool = False,
+    unique: bool = False,
 ) -> dict[str, Any]:
     """Scan logs and directories of logs. The keys of `toolprune scan --format json`, in plain lists and dicts."""
     logs: list[Log] = []
@@ -54,6 +57,8 @@ def read(
         except SkippedError as reason:
             skipped.append({"path": path, "reason": str(reason)})
     rows = [row for log in logs for row in log.results]
+    if unique:
+        rows = without_repeats(rows)
     malformed = [row for log in logs for row in log.malformed]
     over = [row for row in rows if row["code_points"] > threshold]
     largest = sorted(over, key=lambda row: -row["code_points"])[:LARGEST]
@@ -73,6 +78,21 @@ def read(
         "skipped": skipped,
         "results": rows if all_results else largest,
     }
+
+
+def without_repeats(rows: list[Row]) -> list[Row]:
+    """Results whose key was not met before. One that lacks a part of its key repeats nothing."""
+    kept = []
+    met = set()
+    for row in rows:
+        parts = (row["call_id"],) if row["format"] == "claude-code" else (row["session"], row["seq"])
+        if None not in parts:
+            key = (row["format"], *parts)
+            if key in met:
+                continue
+            met.add(key)
+        kept.append(row)
+    return kept
 
 
 def by_tool(rows: list[Row], threshold: int) -> list[Row]:
@@ -276,13 +296,13 @@ def format_by(members: Members) -> str | None:
     kind = text_member(members, "type")
     if "payload" in members:
         return "codex"
+    if CLAUDE_CODE_MEMBERS & members.keys():
+        return "claude-code"
     if DSH_MEMBERS & members.keys() or (kind == "session" and "createdAt" in members):
         return "dsh"
     if kind == "session" or (kind == "message" and "message" in members):
         return "pi"
-    if CLAUDE_CODE_MEMBERS & members.keys():
-        return "claude-code"
-    return None
+    return "claude-code" if "message" in members else None
 
 
 # Members by their kind: one of the wrong kind is absent

@@ -33,6 +33,11 @@ def test_a_folder_over_another_threshold(name: str, threshold: int) -> None:
 
 
 @pytest.mark.parametrize("name", FOLDERS)
+def test_a_folder_without_repeats(name: str) -> None:
+    assert_same(recorded(name), recorded(name).parent, unique=True, all_results=True)
+
+
+@pytest.mark.parametrize("name", FOLDERS)
 def test_a_folder_in_strict_mode(name: str) -> None:
     assert_same(recorded(name), strict=True)
 

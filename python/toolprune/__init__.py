@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolprune._core import __version__
     from toolprune.config import CutConfig
-    from toolprune.cut import code_points, cut, cut_blocks, is_cut
+    from toolprune.cutting import code_points, cut, cut_blocks, is_cut
     from toolprune.errors import ToolpruneError
     from toolprune.logs.scan import scan
 
@@ -27,7 +27,7 @@ __all__ = [
 _HOMES = {
     "toolprune._core": ("__version__",),
     "toolprune.config": ("CutConfig",),
-    "toolprune.cut": ("code_points", "cut", "cut_blocks", "is_cut"),
+    "toolprune.cutting": ("code_points", "cut", "cut_blocks", "is_cut"),
     "toolprune.errors": ("ToolpruneError",),
     "toolprune.logs.scan": ("scan",),
 }
@@ -36,9 +36,7 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     for home, names in _HOMES.items():
         if name in names:
-            module = import_module(home)
-            # Together, because importing the module `toolprune.cut` binds it to the name of the function.
-            globals().update({each: getattr(module, each) for each in names})
+            globals()[name] = getattr(import_module(home), name)
             return globals()[name]
     raise AttributeError(f"module 'toolprune' has no attribute {name!r}")
 

@@ -197,11 +197,11 @@ impl Scratch {
                 }
                 None => {}
             }
+            self.position += start as u64;
+            self.drop_front(start);
             if let Some(error) = failed {
                 return Err(error);
             }
-            self.position += start as u64;
-            self.drop_front(start);
             if ended || self.position >= span.stop {
                 return Ok(());
             }
@@ -386,5 +386,179 @@ impl Skim {
     /// Whether the line may be passed over although it is not JSON.
     fn is_passable(self) -> bool {
         self.first == Some(b'{') && self.last == Some(b'}') && !self.bears
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::logs::{ClaudeCode, Dsh, Found};
+    use crate::marker::CutForm;
+
+    /// Writes down all that it is told.
+    #[derive(Debug, Default, PartialEq)]
+    struct Log(String);
+
+    impl Sink for Log {
+        fn call(&mut self, id: &[u8], name: Option<&[u8]>) {
+            write!(self.0, "call {} {:?}; ", id.escape_ascii(), name.map(|name| name.escape_ascii().to_string()))
+                .unwrap();
+        }
+        fn result(&mut self, found: &Found<'_>) {
+            let id = found.call_id.map(|id| id.escape_ascii().to_string());
+            write!(self.0, "result {id:?} {} {} {}; ", found.code_points, found.tokens, found.already_cut).unwrap();
+        }
+        fn session(&mut self, id: &[u8]) {
+            write!(self.0, "session {}; ", id.escape_ascii()).unwrap();
+        }
+        fn ui_copy(&mut self, bytes: u64) {
+            write!(self.0, "copy {bytes}; ").unwrap();
+        }
+    }
+
+    impl LineSink for Log {
+        fn line(&mut self, offset: u64) {
+            write!(self.0, "\n{offset}: ").unwrap();
+        }
+        fn malformed(&mut self, reason: Reason) {
+            write!(self.0, "{reason}; ").unwrap();
+        }
+    }
+
+    const WHOLE: Span = Span { origin: 0, mid_line: false, stop: u64::MAX, strict: false };
+
+    fn form() -> CutForm {
+        CutForm::new(4, 2, "[...]")
+    }
+
+    fn read_with<L: Lines>(scratch: &mut Scratch, log: &[u8], span: Span) -> Log {
+        let mut sink = Log::default();
+        let mut input = &log[usize::try_from(span.origin).unwrap()..];
+        scratch.read_lines(&mut input, span, &mut L::new(form()), &mut sink).unwrap();
+        sink
+    }
+
+    fn says(log: &str) -> String {
+        read_with::<ClaudeCode>(&mut Scratch::new(Structure::plain(), CAPACITY), log.as_bytes(), WHOLE).0
+    }
+
+    #[test]
+    fn a_result_is_counted_by_its_text_blocks() {
+        let line = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"a\u0041","content":[
+            {"type":"text","text":"日本"},{"type":"image","data":"xx"},{"text":"\ud83d\ude00","type":"text"}]}]}}"#
+            .replace('\n', "");
+        // Texts of 2 and 2 UTF-16 units: ceil(2 / 4) + 4 each; an image of 28 bytes: 4 + 7; wrapper and message: 4 each.
+        assert_eq!(says(&line), "\n0: result Some(\"aA\") 3 29 false; ");
+    }
+
+    #[test]
+    fn a_result_of_exactly_the_cut_form_is_already_cut() {
+        let line = |text: &str| {
+            format!(r#"{{"message":{{"content":[{{"type":"tool_result","content":"{text}"}}]}},"type":"user"}}"#)
+        };
+        assert_eq!(says(&line("abcd[...]yz")), "\n0: result None 11 15 true; ");
+        assert_eq!(says(&line("abc[...]xyz")), "\n0: result None 11 15 false; ");
+        assert_eq!(says(&line(r"ab\u0063d\u005b...]yz")), "\n0: result None 11 15 true; ");
+    }
+
+    #[test]
+    fn of_duplicate_keys_the_last_wins_whole() {
+        let line = r#"{"type":"user","message":{"content":[{"type":"tool_result","content":"abc"}]},"message":{"content":"x"}}"#;
+        assert_eq!(says(line), "\n0: ");
+        let line = r#"{"type":"user","message":{"content":[{"type":"tool_result","content":"abc","content":null}]}}"#;
+        assert_eq!(says(line), "\n0: result None 0 8 false; ");
+    }
+
+    #[test]
+    fn a_broken_line_is_malformed_when_it_bears_on_something_or_does_not_end() {
+        assert_eq!(says("{\"a\":NaN}\n"), "\n0: ");
+        assert_eq!(says("{\"a\":NaN,\"tool_use\":1}\n"), "\n0: not JSON; ");
+        assert_eq!(says("{\"a\":NaN\n"), "\n0: not JSON; ");
+        assert_eq!(says("{\"a\":1\n{}"), "\n0: the line breaks off; \n7: ");
+        assert_eq!(
+            says("[1,2]\n[1,2\n\u{c}\n \t\r\n\n"),
+            "\n0: \n6: the line breaks off; \n11: not JSON; \n13: \n17: "
+        );
+        assert_eq!(says("\0\0\0\n"), "\n0: NUL bytes: the data was lost; ");
+        let strict = Span { strict: true, ..WHOLE };
+        let log = read_with::<ClaudeCode>(&mut Scratch::new(Structure::plain(), CAPACITY), b"{\"a\":NaN}\n", strict);
+        assert_eq!(log.0, "\n0: not JSON; ");
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_skipped_at_the_start_and_nowhere_else() {
+        assert_eq!(says("\u{feff}{\"toolUseResult\":12}\n\u{feff}{}"), "\n0: copy 2; \n24: not JSON; ");
+    }
+
+    /// Lines of a log: results and calls of many shapes, broken ones, blank ones, long ones.
+    fn log() -> impl Strategy<Value = Vec<u8>> {
+        let text = prop_oneof![
+            3 => "[ -~é日😀]{0,60}".prop_map(|text| serde_json::to_string(&text).unwrap()),
+            1 => (0usize..3000).prop_map(|n| serde_json::to_string(&"日a\n".repeat(n)).unwrap()),
+            1 => Just(r#""abcd[...]yz""#.to_owned()),
+            1 => (0usize..900).prop_map(|n| format!("\"{}\"", r"\ud83d\ude00".repeat(n))),
+            1 => (0usize..90).prop_map(|n| format!("[{}]", vec![r#"{"type":"text","text":"ab\"c"}, {"type":"image"}"#; n].join(","))),
+            1 => (0usize..2000).prop_map(|n| "[".repeat(n) + &"]".repeat(n)),
+        ];
+        let line = (text, prop::sample::select(vec!["tool_result", "tool_use", "text"]), 0u8..12).prop_map(
+            |(text, kind, shape)| {
+                let block = format!(
+                    r#"{{"type":"{kind}","id":"i{shape}","name":"Bash","tool_use_id":"i{shape}","content":{text}}}"#
+                );
+                match shape {
+                    0 => String::new(),
+                    1 => " ".repeat(text.len()),
+                    2 => format!("{text}x"),
+                    3 => format!(r#"{{"type":"user","message":{{"content":[{block}"#),
+                    4 => "\0".repeat(text.len() + 1),
+                    5 => format!(r#"{{"x":{text},"y":NaN}}"#),
+                    6 => format!(r#"{{ {text} :1,"type":"user","message":{{"content":[{block},{block}]}}}}"#),
+                    7 => format!(
+                        r#"{{"type":"user","message":{{"content":[{block}]}},"toolUseResult":{text}}}{}"#,
+                        " ".repeat(text.len())
+                    ),
+                    _ => format!(r#"{{"message":{{"content":[{block},{block}],"usage":[1, 2.5]}},"type":"user"}}"#),
+                }
+            },
+        );
+        (prop::collection::vec(line, 0..12), any::<bool>())
+            .prop_map(|(lines, ended)| (lines.join("\n") + if ended { "\n" } else { "" }).into_bytes())
+    }
+
+    proptest! {
+        #[test]
+        fn a_log_read_in_a_buffer_of_any_size_says_the_same(log in log(), blocks in 4usize..200) {
+            let whole = read_with::<ClaudeCode>(&mut Scratch::new(Structure::plain(), CAPACITY), &log, WHOLE);
+            // Ids are of two bytes: shorter than any window.
+            let mut small = Scratch::new(Structure::new(), blocks * BLOCK);
+            prop_assert_eq!(read_with::<ClaudeCode>(&mut small, &log, WHOLE), whole);
+        }
+
+        #[test]
+        fn a_log_read_in_any_ranges_says_the_same(log in log(), cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..6)) {
+            let whole = read_with::<ClaudeCode>(&mut Scratch::default(), &log, WHOLE);
+            let mut edges: Vec<u64> = cuts.iter().map(|cut| cut.index(log.len() + 1) as u64).filter(|&cut| cut > 0).collect();
+            edges.sort_unstable();
+            edges.dedup();
+            let mut scratch = Scratch::new(Structure::new(), 4096);
+            let mut parts = String::new();
+            let mut start = 0;
+            for stop in edges.into_iter().chain([u64::MAX]) {
+                let span = if start == 0 { Span { stop, ..WHOLE } } else { Span { origin: start - 1, mid_line: true, stop, strict: false } };
+                parts += &read_with::<ClaudeCode>(&mut scratch, &log, span).0;
+                start = stop;
+            }
+            prop_assert_eq!(parts, whole.0);
+        }
+
+        #[test]
+        fn no_bytes_break_a_reader(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
+            let whole = read_with::<Dsh>(&mut Scratch::new(Structure::plain(), CAPACITY), &bytes, WHOLE);
+            prop_assert_eq!(read_with::<Dsh>(&mut Scratch::new(Structure::new(), 256), &bytes, WHOLE), whole);
+        }
     }
 }

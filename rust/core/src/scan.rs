@@ -482,20 +482,18 @@ impl<'s, 'a> Worker<'s, 'a> {
     /// A compressed file is one range: where a frame begins is known only to who has read all before.
     fn read_compressed(&mut self, file: usize, size: u64, input: impl Read) -> Result<(), String> {
         let mut text = frames::decompressed(input).map_err(|error| cannot_read(&error))?;
-        let failed = self.scratch.head(&mut text).err();
-        let detected = self.scratch.detect(failed.is_some() || head_is_whole(self.scratch.at_hand()));
-        let format = readable(detected.unwrap_or(Detected::Unknown))?;
+        // A stream cannot be read twice: the head is kept, and what fails behind it fails again when the lines are read.
+        let mut head = Vec::new();
+        let failed = text.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head).err();
+        let format = readable(logs::detect(&head, true).unwrap_or(Detected::Unknown))?;
+        let mut text = Cursor::new(head).chain(Failing(failed)).chain(text);
         self.shared.opened(None);
+        self.scratch.clear();
         self.joiner.start(file, None);
         self.joiner.piece.format = format;
         self.joiner.piece.file_bytes = Some(size);
         let span = Span { origin: 0, mid_line: false, stop: u64::MAX, strict: self.shared.options.strict };
-        let read = match failed {
-            // The bytes before the fault are at hand; reading on meets it again.
-            Some(error) => self.read_as(format, &mut Failing(Some(error)), span),
-            None => self.read_as(format, &mut text, span),
-        };
-        if let Err(error) = read {
+        if let Err(error) = self.read_as(format, &mut text, span) {
             let torn = error.kind() == io::ErrorKind::UnexpectedEof;
             let reason = if torn { Reason::TornFrame } else { Reason::DamagedFrame };
             self.joiner.broken_off(self.scratch.position(), reason);
@@ -515,7 +513,7 @@ impl<'s, 'a> Worker<'s, 'a> {
     }
 }
 
-/// A stream of which only its end is left: the error.
+/// A stream of nothing, or of one error.
 struct Failing(Option<io::Error>);
 
 impl Read for Failing {
@@ -991,3 +989,259 @@ impl PartialEq for Ranked {
 }
 
 impl Eq for Ranked {}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::io::Write as _;
+
+    use proptest::prelude::*;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    /// Takes the rows, and can end the scan.
+    #[derive(Default)]
+    struct Taker {
+        rows: Vec<Row>,
+        breaks: bool,
+    }
+
+    impl Observer for Taker {
+        fn progress(&mut self, _: u64) -> ControlFlow<()> {
+            if self.breaks { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        }
+        fn rows(&mut self, rows: Vec<Row>) -> ControlFlow<()> {
+            self.rows.extend(rows);
+            ControlFlow::Continue(())
+        }
+    }
+
+    fn options(threads: usize) -> Options {
+        let form = CutForm::new(4096, 1024, "[...]");
+        Options { threshold: 10, form, rows: Rows::All, unique: false, strict: false, stream: false, threads }
+    }
+
+    fn files(texts: &[&[u8]]) -> (TempDir, Vec<PathBuf>) {
+        let directory = TempDir::new().unwrap();
+        let paths: Vec<_> = (0..texts.len()).map(|i| directory.path().join(format!("{i}.jsonl"))).collect();
+        for (path, text) in paths.iter().zip(texts) {
+            std::fs::write(path, text).unwrap();
+        }
+        (directory, paths)
+    }
+
+    fn summary(paths: &[PathBuf], options: &Options, range: u64) -> Summary {
+        scan_in_ranges(paths, options, range, &mut Taker::default()).unwrap()
+    }
+
+    fn call(id: &str, name: &str) -> String {
+        format!(
+            "{{\"type\":\"assistant\",\"message\":{{\"content\":[{{\"type\":\"tool_use\",\"id\":\"{id}\",\"name\":\"{name}\"}}]}}}}\n"
+        )
+    }
+
+    fn result(id: &str, text: &str) -> String {
+        format!(
+            "{{\"type\":\"user\",\"message\":{{\"content\":[{{\"type\":\"tool_result\",\"tool_use_id\":\"{id}\",\"content\":\"{text}\"}}]}}}}\n"
+        )
+    }
+
+    fn names(summary: &Summary) -> Vec<Option<String>> {
+        let name = |row: &Row| row.tool.as_ref().map(|tool| String::from_utf8_lossy(tool).into_owned());
+        summary.rows.iter().map(name).collect()
+    }
+
+    #[test]
+    fn a_result_takes_the_tool_of_the_nearest_earlier_call_in_its_own_file() {
+        let first = [
+            call("a", "Read"),
+            result("a", "x"),
+            call("a", "Bash"),
+            result("a", "x"),
+            result("b", "x"),
+            call("b", "Grep"),
+        ];
+        let second = result("a", "x");
+        let (_directory, paths) = files(&[first.concat().as_bytes(), second.as_bytes()]);
+        let expected = [Some("Read"), Some("Bash"), None, None].map(|name| name.map(str::to_owned));
+        for range in [1, 7, 100, 1 << 20] {
+            for threads in [1, 2, 5] {
+                assert_eq!(names(&summary(&paths, &options(threads), range)), expected, "{range} {threads}");
+            }
+        }
+    }
+
+    #[test]
+    fn lines_and_offsets_count_from_the_start_of_the_file() {
+        let text = ["\n", &call("a", "Read"), "{\"message\"\n", &result("a", "x")].concat();
+        let (_directory, paths) = files(&[text.as_bytes()]);
+        let found = summary(&paths, &options(2), 16);
+        assert_eq!((found.rows[0].line, found.rows[0].offset), (4, text.len() as u64 - result("a", "x").len() as u64));
+        let malformed =
+            Malformed { file: 0, line: 3, offset: 1 + call("a", "Read").len() as u64, reason: Reason::Short };
+        assert_eq!(found.malformed, [malformed]);
+        assert_eq!((found.totals.lines, found.totals.malformed_lines, found.totals.bytes), (4, 1, text.len() as u64));
+    }
+
+    #[test]
+    fn of_the_longest_as_many_are_kept_as_were_asked_for_longest_first() {
+        let lengths = [11, 30, 10, 20, 30, 12];
+        let text: String = lengths.iter().map(|&length| result("a", &"x".repeat(length))).collect();
+        let (_directory, paths) = files(&[text.as_bytes()]);
+        let longest = |most| {
+            let options = Options { rows: Rows::Largest(most), ..options(1) };
+            summary(&paths, &options, RANGE).rows.iter().map(|row| (row.code_points, row.line)).collect::<Vec<_>>()
+        };
+        assert_eq!(longest(3), [(30, 2), (30, 5), (20, 4)]);
+        assert_eq!(longest(9), [(30, 2), (30, 5), (20, 4), (12, 6), (11, 1)]);
+        assert_eq!(longest(0), []);
+    }
+
+    #[test]
+    fn results_are_handed_over_in_the_order_of_the_logs() {
+        let text: String = (0..20_000).map(|i| result(&i.to_string(), "x")).collect();
+        let (_directory, paths) = files(&[text.as_bytes(), text.as_bytes()]);
+        let mut taker = Taker::default();
+        let found = scan_in_ranges(&paths, &Options { stream: true, ..options(3) }, 1000, &mut taker).unwrap();
+        assert!(found.rows.is_empty());
+        let places: Vec<_> = taker.rows.iter().map(|row| (row.file, row.line)).collect();
+        let expected: Vec<_> = (0..2).flat_map(|file| (1..=20_000).map(move |line| (file, line))).collect();
+        assert!(places == expected);
+    }
+
+    #[test]
+    fn a_result_that_repeats_an_earlier_one_counts_once_on_request() {
+        let text = [result("a", "x"), result("b", "yy"), result("a", "x")].concat();
+        let unnamed = text.replace("\"tool_use_id\":\"a\",", "");
+        let (_directory, paths) = files(&[text.as_bytes(), text.as_bytes(), unnamed.as_bytes()]);
+        let found = summary(&paths, &Options { unique: true, ..options(2) }, 64);
+        // a and b once each; a result without an id repeats nothing.
+        assert_eq!((found.totals.results.results, found.totals.results.code_points), (4, 5));
+        assert_eq!(found.rows.len(), 4);
+    }
+
+    #[test]
+    fn what_is_no_log_is_skipped_with_a_reason_and_the_others_stand() {
+        let (directory, mut paths) =
+            files(&[b"hello\n", result("a", "x").as_bytes(), b"{\"payload\":1}\n", b"", b"\n\n"]);
+        paths.push(directory.path().join("missing"));
+        paths.push(directory.path().to_owned());
+        let found = summary(&paths, &options(2), RANGE);
+        let skipped: Vec<_> = found.skipped.iter().map(|skipped| (skipped.file, skipped.reason.as_str())).collect();
+        assert_eq!(skipped[0], (0, "not a session log of DSH or Claude Code"));
+        assert_eq!(skipped[1], (2, "a session log of Codex, which this version does not read"));
+        assert!(skipped[2].0 == 5 && skipped[2].1.starts_with("cannot be opened: "));
+        assert_eq!(skipped[3], (6, "not a regular file"));
+        assert_eq!((found.totals.files, found.totals.lines, found.totals.results.results), (3, 3, 1));
+    }
+
+    #[test]
+    fn an_observer_that_breaks_ends_the_scan() {
+        let text = result("a", "x").repeat(10_000);
+        let (_directory, paths) = files(&[text.as_bytes()]);
+        let mut taker = Taker { breaks: true, ..Taker::default() };
+        assert_eq!(scan_in_ranges(&paths, &options(2), 1000, &mut taker).unwrap_err(), Interrupted);
+    }
+
+    #[test]
+    fn calls_long_past_are_forgotten_and_that_is_counted() {
+        let mut text = call("first", "Read");
+        let later = CALLS_KEPT + 20_000;
+        for i in 0..later {
+            text += &call(&i.to_string(), "Bash");
+        }
+        text += &[result("first", "x"), result(&(later - 1).to_string(), "x")].concat();
+        let (_directory, paths) = files(&[text.as_bytes()]);
+        let found = summary(&paths, &options(2), 1 << 20);
+        assert_eq!(names(&found), [None, Some("Bash".to_owned())]);
+        assert_eq!(found.totals.forgotten_calls, 1);
+    }
+
+    fn compressed(parts: &[&[u8]]) -> Vec<u8> {
+        parts.iter().flat_map(|part| zstd::encode_all(*part, 3).unwrap()).collect()
+    }
+
+    #[test]
+    fn frames_one_behind_the_other_are_one_log() {
+        let (a, b) = (call("a", "Read"), result("a", "x"));
+        let (head, tail) = b.split_at(9);
+        let log = compressed(&[a.as_bytes(), b"", head.as_bytes(), tail.as_bytes()]);
+        let (_directory, paths) = files(&[&log]);
+        let found = summary(&paths, &options(2), RANGE);
+        assert_eq!(names(&found), [Some("Read".to_owned())]);
+        assert_eq!(found.rows[0].offset, a.len() as u64);
+        assert_eq!((found.totals.bytes, found.totals.lines), (log.len() as u64, 2));
+    }
+
+    #[test]
+    fn a_torn_frame_loses_itself_and_is_said() {
+        let first = result("a", "x").repeat(1000);
+        // One block, which no decoder gives out in parts.
+        let second = result("b", "y");
+        let mut log = compressed(&[first.as_bytes(), second.as_bytes()]);
+        log.truncate(log.len() - 3);
+        let (_directory, paths) = files(&[&log]);
+        let found = summary(&paths, &options(1), RANGE);
+        assert_eq!((found.totals.lines, found.totals.results.results, found.totals.malformed_lines), (1000, 1000, 1));
+        let torn = Malformed { file: 0, line: 1001, offset: first.len() as u64, reason: Reason::TornFrame };
+        assert_eq!(found.malformed, [torn]);
+    }
+
+    #[test]
+    fn a_compressed_log_tells_its_format_by_a_line_longer_than_a_buffer() {
+        let line = result("a", &"x".repeat(3 * CAPACITY));
+        let (_directory, paths) = files(&[&compressed(&[line.as_bytes()])]);
+        assert_eq!(summary(&paths, &options(1), RANGE).totals.results.code_points, 3 * CAPACITY as u64);
+    }
+
+    #[test]
+    fn a_damaged_frame_ends_the_log_and_is_said() {
+        let good = compressed(&[result("a", "x").as_bytes()]);
+        let log = [&good[..], b"not a frame"].concat();
+        let (_directory, paths) = files(&[&log]);
+        let found = summary(&paths, &options(1), RANGE);
+        assert_eq!(found.totals.results.results, 1);
+        assert_eq!(found.malformed[0].reason, Reason::DamagedFrame);
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn neither_ranges_nor_threads_change_the_answer(
+            events in prop::collection::vec((0u8..4, 0u8..6, 0usize..40), 0..60), range in 1u64..2000, threads in 1usize..4, unique in any::<bool>(),
+        ) {
+            let mut texts = [String::new(), String::new()];
+            for &(kind, id, length) in &events {
+                let text = &mut texts[usize::from(id % 2)];
+                match kind {
+                    0 => *text += &call(&id.to_string(), ["Read", "Bash"][length % 2]),
+                    1 => writeln!(text, "{{\"x\":{}", "y".repeat(length)).unwrap(),
+                    _ => *text += &result(&id.to_string(), &"é".repeat(length)),
+                }
+            }
+            let (_directory, paths) = files(&[texts[0].as_bytes(), texts[1].as_bytes()]);
+            let options = |threads| Options { unique, ..options(threads) };
+            let whole = summary(&paths, &options(1), RANGE);
+            let split = summary(&paths, &options(threads), range);
+            prop_assert_eq!(split.totals, whole.totals);
+            prop_assert_eq!(split.by_tool, whole.by_tool);
+            prop_assert_eq!(split.rows, whole.rows);
+            prop_assert_eq!(split.malformed, whole.malformed);
+        }
+    }
+
+    #[test]
+    fn a_log_that_grows_is_read_up_to_its_size_at_opening() {
+        let (_directory, paths) = files(&[result("a", "x").as_bytes()]);
+        let file = Arc::new(File::open(&paths[0]).unwrap());
+        let size = file.metadata().unwrap().len();
+        let mut range = frames::Range::new(file, Arc::default(), 0, size, size);
+        let mut appender = File::options().append(true).open(&paths[0]).unwrap();
+        appender.write_all(result("b", "y").as_bytes()).unwrap();
+        let mut read = Vec::new();
+        range.read_to_end(&mut read).unwrap();
+        assert_eq!(read, result("a", "x").as_bytes());
+    }
+}

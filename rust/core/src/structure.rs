@@ -43,7 +43,7 @@ pub(crate) struct Carry {
     pub in_string: u64,
     /// 1 when the last byte belongs to a scalar that is no string.
     pub in_scalar: u64,
-    /// Not 0 when one of the last three bytes is no ASCII, so that a UTF-8 sequence may be unfinished.
+    /// One bit for each of the last three bytes that is no ASCII: a UTF-8 sequence may be unfinished.
     pub multibyte: u64,
     /// Where `\u` escapes stood in the last block.
     pub unicode: UnicodeCarry,
@@ -289,7 +289,7 @@ fn read_block_plain(s: &mut Structure, bytes: &[u8; BLOCK], before: [u8; 3]) {
     if s.carry.multibyte != 0 || !bytes.is_ascii() {
         s.faults.utf8 |= !is_utf8_after(before, bytes);
     }
-    s.carry.multibyte = u64::from(bytes[BLOCK - 3..].iter().any(|byte| !byte.is_ascii()));
+    s.carry.multibyte = (0..3).fold(0, |last, i| last | (u64::from(!bytes[BLOCK - 3 + i].is_ascii()) << i));
     let (mut dropped, mut astral) = (0u64, 0u64);
     let (mut backslashes, mut u, mut d) = (0u64, 0u64, 0u64);
     for (i, &byte) in bytes.iter().enumerate() {

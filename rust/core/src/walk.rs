@@ -102,6 +102,9 @@ impl<'a> Text<'a> {
     }
 }
 
+/// A number of more characters is refused. Less than half a window, so that every number that is not is at hand whole.
+pub const LONGEST_NUMBER: usize = 100_000;
+
 /// Why a line is not one JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Broken {
@@ -594,7 +597,8 @@ fn literal(bytes: &[u8]) -> Option<usize> {
         b'-' => 1 + number(&bytes[1..])?,
         _ => number(bytes)?,
     };
-    matches!(bytes[length], b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n').then_some(length)
+    let ends = matches!(bytes[length], b',' | b'}' | b']' | b' ' | b'\t' | b'\r' | b'\n');
+    (ends && length <= LONGEST_NUMBER).then_some(length)
 }
 
 #[inline]
@@ -721,6 +725,12 @@ mod tests {
         let line = [&b"{\"a\":".repeat(deep)[..], b"[]", &b"}".repeat(deep)].concat();
         assert!(whole(&line).0);
         assert!(!whole(&line[..line.len() - 1]).0);
+    }
+
+    #[test]
+    fn a_number_may_be_long_but_not_endless() {
+        assert!(whole("1".repeat(LONGEST_NUMBER).as_bytes()).0);
+        assert!(!whole("1".repeat(LONGEST_NUMBER + 1).as_bytes()).0);
     }
 
     #[test]

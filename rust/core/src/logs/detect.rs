@@ -54,13 +54,17 @@ impl Members {
         if self.has(CODEX) {
             return Some(Detected::Unread("Codex"));
         }
+        // Before DSH: some of Claude Code's lines have a `data` too.
+        if self.has(CLAUDE_CODE) {
+            return Some(Detected::Format(Format::ClaudeCode));
+        }
         if self.has(DSH) || (is_session && self.has(CREATED_AT)) {
             return Some(Detected::Format(Format::Dsh));
         }
         if is_session || (self.kind == Kinds::Message && self.has(MESSAGE)) {
             return Some(Detected::Unread("pi"));
         }
-        (self.has(MESSAGE) || self.has(CLAUDE_CODE)).then_some(Detected::Format(Format::ClaudeCode))
+        self.has(MESSAGE).then_some(Detected::Format(Format::ClaudeCode))
     }
 }
 
