@@ -580,6 +580,15 @@ def test_files_do_not_touch_each_other(tmp_path: Path, first: bytes, second: byt
     assert_same(*paths, threshold=3)
 
 
+@GENERATED
+@given(dsh_logs, claude_code_logs)
+def test_repeats_are_left_out_in_any_file(tmp_path: Path, first: bytes, second: bytes) -> None:
+    paths = [tmp_path / f"{number}.jsonl" for number in range(4)]
+    for path, written in zip(paths, [first, second, second, first], strict=True):
+        path.write_bytes(written)
+    assert_same(*paths, threshold=3, unique=True, all_results=True)
+
+
 # The samples
 
 

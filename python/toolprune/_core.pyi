@@ -76,7 +76,7 @@ class Scan:
     def skipped(self) -> list[SkippedRow]: ...
     @property
     def results(self) -> list[ResultRow]:
-        """The largest over the threshold, longest first; every result in the order of the logs where all were asked for."""
+        """The longest over the threshold, longest first; or all results, in the order of the logs."""
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The rows of `results` as an Arrow stream of record batches, for polars, DuckDB, pandas and pyarrow."""
 

@@ -379,6 +379,8 @@ fn is_utf8_after(before: [u8; 3], bytes: &[u8; BLOCK]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Write as _;
+
     use proptest::prelude::*;
 
     use super::*;
@@ -504,7 +506,7 @@ mod tests {
         for unit in text.encode_utf16() {
             match u8::try_from(unit) {
                 Ok(byte @ (b' ' | b'!' | b'#'..=b'[' | b']'..=b'~')) => json.push(char::from(byte)),
-                _ => json.push_str(&format!("\\u{unit:04x}")),
+                _ => write!(json, "\\u{unit:04x}").unwrap(),
             }
         }
         json.push('"');

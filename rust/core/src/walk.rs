@@ -682,11 +682,11 @@ mod tests {
         buffer.push(b'\n');
         let end = buffer.len();
         buffer.resize(end + BLOCK, b' ');
-        let (mut structure, mut walker, mut log) = (Structure::plain(), Walker::default(), Log::default());
+        let (mut structure, mut walk, mut log) = (Structure::plain(), Walker::default(), Log::default());
         structure.start_line();
-        walker.start_line();
+        walk.start_line();
         let Stop::Newline(length) = structure.read(&buffer, MARGIN, end) else { panic!("the line has a newline") };
-        let walked = walker.line(&buffer[MARGIN..=MARGIN + length], &structure, &mut log);
+        let walked = walk.line(&buffer[MARGIN..=MARGIN + length], &structure, &mut log);
         (walked.is_ok() && structure.is_sound(), log)
     }
 
@@ -822,9 +822,9 @@ mod tests {
             let (expected_sound, expected) = whole(line.as_bytes());
             let mut stream = line.as_bytes().to_vec();
             stream.push(b'\n');
-            let (mut structure, mut walker, mut log) = (Structure::plain(), Walker::default(), Log::default());
+            let (mut structure, mut walk, mut log) = (Structure::plain(), Walker::default(), Log::default());
             structure.start_line();
-            walker.start_line();
+            walk.start_line();
             let mut buffer = vec![b' '; MARGIN];
             let mut steps = steps.iter().cycle();
             let mut walked = Ok(());
@@ -837,13 +837,13 @@ mod tests {
                 match stop {
                     Stop::Newline(length) => {
                         if walked.is_ok() {
-                            walked = walker.line(&buffer[MARGIN..=MARGIN + length], &structure, &mut log);
+                            walked = walk.line(&buffer[MARGIN..=MARGIN + length], &structure, &mut log);
                         }
                         break;
                     }
                     Stop::Window(length) => {
                         let byte = std::mem::replace(&mut buffer[MARGIN + length], b'\n');
-                        let done = walker.window(&buffer[MARGIN..=MARGIN + length], &mut structure, &mut log);
+                        let done = walk.window(&buffer[MARGIN..=MARGIN + length], &mut structure, &mut log);
                         buffer[MARGIN + length] = byte;
                         buffer.truncate(end);
                         match done {
