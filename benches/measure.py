@@ -42,11 +42,15 @@ class Timed:
         return statistics.median(self.seconds)
 
 
+def environment() -> dict[str, str]:
+    """Ours without the settings in it: one alone makes the command load all of its settings."""
+    return {name: value for name, value in os.environ.items() if not name.upper().startswith("TOOLPRUNE_")}
+
+
 def run_once(command: Sequence[str], timed: Timed, scratch: str) -> None:
     """Run a command to its end and note what it took."""
-    launched = subprocess.run(
-        [sys.executable, "-S", "-E", "-c", LAUNCHER, scratch, *command], capture_output=True, check=True, text=True
-    )
+    launching = [sys.executable, "-S", "-E", "-c", LAUNCHER, scratch, *command]
+    launched = subprocess.run(launching, capture_output=True, check=True, text=True, env=environment())
     seconds, peak, code = launched.stdout.split()
     if code != "0":
         raise RuntimeError(f"{' '.join(command)} ended with {code}: {launched.stderr.strip()}")

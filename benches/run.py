@@ -29,7 +29,20 @@ DATA = HERE / "data"
 RESULTS = HERE / "RESULTS.md"
 TOOLPRUNE = str(Path(sysconfig.get_path("scripts")) / "toolprune")
 PEERS = HERE / "peers"
+RUST_PEERS = {
+    "serde_json": "serde_json",
+    "sonic-rs": "sonic-rs",
+    "simd-json": "simd-json",
+    "serde_json, whole values": "serde_json-values",
+}
+"""Each by its name in the table, with the argument that chooses it."""
 PYTHON_PEERS = ("json", "orjson", "msgspec", "pysimdjson")
+HOW_PEERS_READ = (
+    'The peers parse the lines that hold `"tool_`, Rust\'s into types; only "whole values" parses every line. '
+    "Of lines with a lone surrogate: serde_json is asked for bytes, where it gives one as three; sonic-rs puts another "
+    "code point in its place; simd-json and whole values refuse the line, and serde_json's types read it; orjson, "
+    "msgspec and pysimdjson refuse it, and json reads it."
+)
 SHARED_MEMORY = Path("/dev/shm")
 MEBIBYTE = 1 << 20
 GIGABYTE = 1e9
@@ -62,13 +75,13 @@ def floor_program() -> str:
     return str(program)
 
 
-def serde_program() -> str:
-    """The serde_json peer, built for this machine."""
-    target = DATA / "serde_json"
+def rust_program() -> str:
+    """The Rust peers, built for this machine."""
+    target = DATA / "rust-peers"
     building = ["cargo", "build", "--quiet", "--release", "--locked", "--target-dir", str(target)]
     flags = {"RUSTFLAGS": "-C target-cpu=native"}
-    subprocess.run(building, check=True, cwd=PEERS / "serde_json", env={**os.environ, **flags})
-    return str(target / "release" / "serde-json-peer")
+    subprocess.run(building, check=True, cwd=PEERS / "rust", env={**os.environ, **flags})
+    return str(target / "release" / "rust-peers")
 
 
 def shared_generator() -> Path | None:
@@ -99,12 +112,10 @@ def toolprune(path: Path, threads: int) -> Candidate:
 
 def peers(path: Path, threads: int) -> list[Candidate]:
     """Every exact peer on this many threads, or processes for Python's."""
-    own = Candidate("serde_json", [serde_program(), str(path), str(threads)], threads)
-    program = str(PEERS / "python_peers.py")
-    theirs = [
-        Candidate(name, [sys.executable, program, name, str(path), str(threads)], threads) for name in PYTHON_PEERS
-    ]
-    return [own, *theirs]
+    program, script = rust_program(), str(PEERS / "python_peers.py")
+    commands = {name: [program, engine] for name, engine in RUST_PEERS.items()}
+    commands |= {name: [sys.executable, script, name] for name in PYTHON_PEERS}
+    return [Candidate(name, [*command, str(path), str(threads)], threads) for name, command in commands.items()]
 
 
 VERSION = Candidate("toolprune --version", [TOOLPRUNE, "--version"])
@@ -174,20 +185,31 @@ def speed(bench: Bench, generator: Path) -> str:
         for candidate, runs in timed.items()
         if candidate != VERSION
     ]
-    best = min(seconds[name, 2] for name in ("serde_json", *PYTHON_PEERS))
-    ratios = (
-        f"Of the floor: {seconds['floor', 1] / seconds['toolprune scan', 1]:.2f} on 1 thread, "
-        f"{seconds['floor', 2] / seconds['toolprune scan', 2]:.2f} on 2. "
-        f"The best exact peer on 2 threads takes {best / seconds['toolprune scan', 2]:.1f} times as long.\n"
-    )
     what = (
         f"{size:,} bytes in memory, {count:,} tool results; median of {bench.runs} interleaved runs of processes, "
         f"from the scan's the {start:.3f} s of `toolprune --version` taken off. All give the same answer: sums by tool "
-        "and the 1,000 longest results. orjson, msgspec and pysimdjson refuse a lone surrogate, and json reads those "
-        "lines in their place; serde_json is asked for bytes, where it gives one as three bytes.\n"
+        f"and the 1,000 longest results. {HOW_PEERS_READ}\n"
     )
     headers = ["engine", "threads", "seconds", "GB/s", "of the floor", "peak MiB"]
-    return f"{what}\n{table(headers, rows)}\n{ratios}"
+    return f"{what}\n{table(headers, rows)}\n{ratios(seconds)}"
+
+
+def ratios(seconds: dict[tuple[str, int], float]) -> str:
+    """The scan beside its floor and, on 2 threads, beside the best two of each group of peers."""
+    scan = {threads: seconds["toolprune scan", threads] for threads in (1, 2)}
+    times = {name: seconds[name, 2] / scan[2] for name in (*RUST_PEERS, *PYTHON_PEERS)}
+    best = min(times, key=times.__getitem__)
+    sentences = [
+        f"Of the floor: {seconds['floor', 1] / scan[1]:.2f} on 1 thread, {seconds['floor', 2] / scan[2]:.2f} on 2.",
+        f"The best exact peer on 2 threads, {best}, takes {times[best]:.1f} times as long.",
+    ]
+    for language, group in (("Rust", RUST_PEERS), ("Python", PYTHON_PEERS)):
+        first, second, *_ = sorted(group, key=times.__getitem__)
+        sentences.append(
+            f"Of {language}'s, {first} takes {times[first]:.1f} times as long, the second best, {second}, "
+            f"{times[second]:.1f} times."
+        )
+    return f"{' '.join(sentences)}\n"
 
 
 def growth(bench: Bench) -> str:
@@ -284,17 +306,18 @@ def machine() -> str:
             processor = line.partition(":")[2].strip()
             break
     rustc = subprocess.run(["rustc", "--version"], capture_output=True, check=True, text=True).stdout.split()[1]
-    peers_used = ", ".join(f"{name} {version(name)}" for name in PYTHON_PEERS if name != "json")
+    peers_used = [f"{name} {version(name)}" for name in PYTHON_PEERS if name != "json"]
+    peers_used += [f"{crate} {locked(crate)}" for crate in ("serde_json", "sonic-rs", "simd-json")]
     return (
         f"{datetime.now(timezone.utc):%Y-%m-%d %H:%M} UTC; {processor}, {os.cpu_count()} processors, "
         f"Linux {platform.release()}; Python {platform.python_version()}, Rust {rustc}; "
-        f"toolprune {version('toolprune')}, {peers_used}, serde_json {locked('serde_json')}.\n"
+        f"toolprune {version('toolprune')}, {', '.join(peers_used)}.\n"
     )
 
 
 def locked(crate: str) -> str:
-    """The version of a crate that the peer is built with."""
-    lock = (PEERS / "serde_json" / "Cargo.lock").read_text(encoding="utf-8")
+    """The version of a crate that the Rust peers are built with."""
+    lock = (PEERS / "rust" / "Cargo.lock").read_text(encoding="utf-8")
     return lock.partition(f'name = "{crate}"\nversion = "')[2].partition('"')[0]
 
 
