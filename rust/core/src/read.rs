@@ -266,9 +266,11 @@ impl Scratch {
         }
         sink.malformed(match walked {
             _ if skim.first == Some(0) => Reason::Nul,
+            // Before faults of the text: a long line is not read on once its grammar is broken.
+            Err(Broken::Grammar) => Reason::Json,
             _ if self.structure.faults().utf8 => Reason::Utf8,
             Err(Broken::Short) => Reason::Short,
-            _ => Reason::Json,
+            Ok(()) => Reason::Json,
         });
     }
 

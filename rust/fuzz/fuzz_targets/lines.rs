@@ -1,6 +1,7 @@
 //! Any bytes, read as a log: with vectors and without, whole and in small windows, the same is said of them.
 #![no_main]
 
+use std::cell::RefCell;
 use std::fmt::Write as _;
 
 use libfuzzer_sys::fuzz_target;
@@ -46,9 +47,14 @@ fn read<L: Lines>(scratch: &mut Scratch, log: &[u8], strict: bool) -> Said {
     said
 }
 
+thread_local! {
+    static PLAIN: RefCell<Scratch> = RefCell::new(Scratch::new(Structure::plain(), CAPACITY));
+    static VECTORS: RefCell<Scratch> = RefCell::new(Scratch::new(Structure::new(), CAPACITY));
+}
+
 fn hold<L: Lines>(log: &[u8], strict: bool, window: usize) {
-    let plain = read::<L>(&mut Scratch::new(Structure::plain(), CAPACITY), log, strict);
-    assert_eq!(read::<L>(&mut Scratch::new(Structure::new(), CAPACITY), log, strict), plain);
+    let plain = PLAIN.with_borrow_mut(|scratch| read::<L>(scratch, log, strict));
+    assert_eq!(VECTORS.with_borrow_mut(|scratch| read::<L>(scratch, log, strict)), plain);
     // An id longer than half a window is not at hand: such a log says another thing in windows, and is left out.
     if log.split(|&byte| byte == b'"').all(|piece| piece.len() < window / 4) {
         assert_eq!(read::<L>(&mut Scratch::new(Structure::new(), window), log, strict), plain);
