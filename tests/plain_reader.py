@@ -15,6 +15,7 @@ import zstandard
 from plain_json import NotJsonError, Number, Value, parse
 
 MEBIBYTE = 1 << 20
+LONGEST_NAME = 4096
 LARGEST = 1000
 MALFORMED = 100
 MARKER = "\n\n[... tool result middle pruned ...]\n\n"
@@ -231,7 +232,7 @@ def read_log(path: str, strict: bool) -> Log:
     log = Log(path, len(stored))
     whole = text[: text.rfind(b"\n") + 1] if broken else text
     log.format = format_of(text)
-    if log.format is None and any(value_part(line, at) for at, line in lines_of(text)):
+    if log.format is None and (len(text) >= MEBIBYTE or any(value_part(line, at) for at, line in lines_of(text))):
         raise SkippedError("no line is one of a session log")
     if log.format in ("codex", "pi"):
         raise SkippedError(f"{log.format} logs are not read yet")
@@ -310,6 +311,14 @@ def format_by(members: Members) -> str | None:
 
 def member(value: Value | None, name: str) -> Value | None:
     return value.data.get(name) if value is not None and isinstance(value.data, dict) else None
+
+
+def name_member(value: Value | None, name: str) -> str | None:
+    """An id or a name: a text of at most 4,096 bytes as it stands in the log."""
+    found = member(value, name)
+    if found is None or not isinstance(found.data, str) or found.end - found.start - 2 > LONGEST_NAME:
+        return None
+    return found.data
 
 
 def text_member(members: Members, name: str) -> str | None:
@@ -396,10 +405,10 @@ def add_call(log: Log, call_id: str | None, name: str | None) -> None:
 def count_dsh(log: Log, at: int, top: Value) -> None:
     kind = text(top, "type")
     data = member(top, "data")
-    if kind == "session" and log.session is None:
-        log.session = text(top, "id")
+    if kind == "session" and log.session is None and at + top.end < MEBIBYTE:
+        log.session = name_member(top, "id")
     if kind == "tool/call":
-        add_call(log, text(data, "callId"), text(data, "name"))
+        add_call(log, name_member(data, "callId"), name_member(data, "name"))
     if kind == "tool/result":
         place = {
             "session": None,
@@ -417,20 +426,20 @@ def dsh_result(data: Value | None) -> tuple[str | None, bool, Row]:
     message = member(data, "message")
     has_message = message is not None and isinstance(message.data, dict)
     content = member(message if has_message else data, "content")
-    ids = [text(message, "toolCallId")]
+    ids = [name_member(message, "toolCallId")]
     errors = [is_true(message, "isError"), is_true(data, "isError")]
     is_string = content is not None and isinstance(content.data, str)
     texts, tokens = measure(content) if is_string else ([], 0)
     for block in objects(content):
         is_wrapper = text(block, "type") == "tool-result"
         if is_wrapper:
-            ids.append(text(block, "toolCallId"))
+            ids.append(name_member(block, "toolCallId"))
             errors.append(is_true(block, "isError"))
         inside = member(block, "content") if is_wrapper else Value([block], block.start, block.end)
         block_texts, block_tokens = measure(inside)
         texts += block_texts
         tokens += block_tokens + (WRAPPER if is_wrapper else 0)
-    ids.append(text(data, "callId"))
+    ids.append(name_member(data, "callId"))
     call_id = next((found for found in ids if found is not None), None)
     return call_id, any(errors), sizes(texts, tokens)
 
@@ -442,10 +451,10 @@ def count_claude_code(log: Log, at: int, top: Value) -> None:
     for block in objects(member(member(top, "message"), "content")):
         kind = text(block, "type")
         if kind == "tool_use":
-            add_call(log, text(block, "id"), text(block, "name"))
+            add_call(log, name_member(block, "id"), name_member(block, "name"))
         if kind == "tool_result" and text(top, "type") == "user":
             place = {
-                "session": text(top, "sessionId"),
+                "session": name_member(top, "sessionId"),
                 "seq": None,
                 "turn": None,
                 "step": None,
@@ -453,4 +462,4 @@ def count_claude_code(log: Log, at: int, top: Value) -> None:
             }
             texts, tokens = measure(member(block, "content"))
             figures = {"is_error": is_true(block, "is_error"), **sizes(texts, tokens + WRAPPER)}
-            add_result(log, at, text(block, "tool_use_id"), {**place, **figures})
+            add_result(log, at, name_member(block, "tool_use_id"), {**place, **figures})

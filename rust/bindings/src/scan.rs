@@ -3,11 +3,12 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule, PyDict, PyList, PyString};
 use toolprune_core::marker::CutForm;
-use toolprune_core::scan::{Observer, Options, Row, Rows, Summary, Tally, scan};
+use toolprune_core::scan::{LONGEST_CUT, Observer, Options, Row, Rows, Summary, Tally, scan};
 
 use crate::table;
 
@@ -108,9 +109,16 @@ pub(crate) fn py_scan(
     progress: Option<Py<PyAny>>,
     on_results: Option<Py<PyAny>>,
 ) -> PyResult<PyScan> {
+    let form = CutForm::new(head, tail, marker);
+    if form.kept() > LONGEST_CUT {
+        return Err(PyValueError::new_err(format!(
+            "head + marker + tail is {}: a scan tells cut results of at most {LONGEST_CUT} code points",
+            form.kept()
+        )));
+    }
     let options = Options {
         threshold,
-        form: CutForm::new(head, tail, marker),
+        form,
         rows: if all_results { Rows::All } else { Rows::Largest(largest) },
         unique,
         strict,
@@ -122,7 +130,7 @@ pub(crate) fn py_scan(
     match (scanned, callbacks.raised) {
         (_, Some(raised)) => Err(raised),
         (Ok(summary), None) => Ok(PyScan { files, summary }),
-        (Err(interrupted), None) => Err(pyo3::exceptions::PyRuntimeError::new_err(interrupted.to_string())),
+        (Err(interrupted), None) => Err(PyRuntimeError::new_err(interrupted.to_string())),
     }
 }
 

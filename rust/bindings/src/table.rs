@@ -11,8 +11,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use toolprune_core::scan::Row;
 
-/// Rows in one batch.
-const BATCH: usize = 64 * 1024;
+/// Rows in one batch: the ids and names of as many, 4 KiB each at most, fit into Arrow's 32-bit offsets.
+const BATCH: usize = 16 * 1024;
 
 /// A capsule that holds the rows as a stream of batches.
 pub(crate) fn stream<'py>(py: Python<'py>, files: &[PathBuf], rows: &[Row]) -> PyResult<Bound<'py, PyCapsule>> {

@@ -35,6 +35,15 @@ impl Control {
         self.cancelled.store(true, Ordering::Relaxed);
     }
 
+    /// So many more bytes were read.
+    pub(crate) fn count(&self, bytes: u64) {
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn check(&self) -> io::Result<()> {
+        if self.is_cancelled() { Err(io::Error::other("cancelled")) } else { Ok(()) }
+    }
+
     /// Whether the readers were asked to stop.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
@@ -63,14 +72,12 @@ impl Range {
 
 impl Read for Range {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.control.is_cancelled() {
-            return Err(io::Error::other("cancelled"));
-        }
+        self.control.check()?;
         let left = usize::try_from(self.end.saturating_sub(self.position)).unwrap_or(usize::MAX);
         let wanted = buffer.len().min(left);
         let read = read_at(&self.file, &mut buffer[..wanted], self.position)?;
         let counted = self.stop.saturating_sub(self.position).min(read as u64);
-        self.control.bytes.fetch_add(counted, Ordering::Relaxed);
+        self.control.count(counted);
         self.position += read as u64;
         Ok(read)
     }
@@ -86,10 +93,22 @@ fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 
-/// The text of concatenated zstd frames.
+/// The text of concatenated zstd frames. Stops when it is asked to: a few bytes may unpack for long.
 ///
 /// # Errors
 /// When no decoder can be made.
-pub fn decompressed<R: Read>(input: R) -> io::Result<impl Read> {
-    zstd::stream::read::Decoder::new(input)
+pub fn decompressed<R: Read>(input: R, control: Arc<Control>) -> io::Result<impl Read> {
+    Ok(Stoppable { input: zstd::stream::read::Decoder::new(input)?, control })
+}
+
+struct Stoppable<R> {
+    input: R,
+    control: Arc<Control>,
+}
+
+impl<R: Read> Read for Stoppable<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.control.check()?;
+        self.input.read(buffer)
+    }
 }

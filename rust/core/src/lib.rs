@@ -17,4 +17,5 @@ pub mod scan;
 mod simd;
 pub mod structure;
 pub mod text;
+pub mod tokens;
 pub mod walk;

@@ -4,7 +4,7 @@ use std::io::{self, Read};
 
 use memchr::{memchr, memmem, memrchr};
 
-use crate::logs::{Detected, Lines, Sink, detect_in};
+use crate::logs::{Head, Lines, Seen, Sink, detect_in};
 use crate::structure::{BLOCK, MARGIN, Stop, Structure};
 use crate::walk::{Broken, Walker};
 
@@ -26,6 +26,9 @@ pub enum Reason {
     /// Anything else that is not JSON.
     #[error("not JSON")]
     Json,
+    /// JSON, but with more results or names than are kept of one line.
+    #[error("more tool results or longer names in one line than are kept")]
+    Full,
     /// The compressed stream ends inside a frame.
     #[error("the last zstd frame breaks off")]
     TornFrame,
@@ -65,6 +68,8 @@ pub struct Scratch {
     filled: usize,
     /// Offset in the log of the first of them.
     position: u64,
+    /// What reading on said, when lines that came before it had to be read first.
+    failed: Option<io::Error>,
     structure: Structure,
     walker: Walker,
 }
@@ -76,7 +81,8 @@ impl Default for Scratch {
 }
 
 impl Scratch {
-    /// A reader that holds `capacity` bytes, of which a longer line is read in windows: any size gives the same answer.
+    /// A reader that holds `capacity` bytes, of which a longer line is read in windows: any size gives the same answer, as long as ids,
+    /// names and numbers are shorter than half of it.
     ///
     /// # Panics
     /// When the capacity is less than four blocks.
@@ -84,7 +90,7 @@ impl Scratch {
     pub fn new(structure: Structure, capacity: usize) -> Self {
         assert!(capacity >= 4 * BLOCK, "a window must hold a few blocks");
         let buffer = vec![b' '; MARGIN + capacity + 1 + BLOCK];
-        Self { buffer, capacity, filled: 0, position: 0, structure, walker: Walker::default() }
+        Self { buffer, capacity, filled: 0, position: 0, failed: None, structure, walker: Walker::default() }
     }
 
     /// Read the stream's first bytes, and give those that are at hand: the whole stream when they are fewer than its capacity.
@@ -97,12 +103,13 @@ impl Scratch {
         Ok(self.at_hand())
     }
 
-    /// What the bytes at hand tell of the log's format; `whole` says that the log has no more.
+    /// What the bytes at hand tell of the log; `None` when more of it might tell more.
     #[must_use]
-    pub fn detect(&mut self, whole: bool) -> Option<Detected> {
+    pub fn detect(&mut self) -> Option<Head> {
         let end = MARGIN + self.filled;
         self.buffer[end] = b'\n';
-        detect_in(&self.buffer, end + 1, whole, &mut self.structure, &mut self.walker)
+        let seen = if self.filled < self.capacity { Seen::All } else { Seen::Part };
+        detect_in(&self.buffer, end + 1, seen, &mut self.structure, &mut self.walker)
     }
 
     /// The bytes at hand.
@@ -124,6 +131,9 @@ impl Scratch {
 
     /// Read until the buffer is full; less means the stream's end.
     fn fill(&mut self, input: &mut impl Read) -> io::Result<()> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
         while self.filled < self.capacity {
             match input.read(&mut self.buffer[MARGIN + self.filled..MARGIN + self.capacity]) {
                 Ok(0) => break,
@@ -153,6 +163,7 @@ impl Scratch {
         sink: &mut S,
     ) -> io::Result<()> {
         self.position = span.origin;
+        self.failed = None;
         let read = self.read_all(input, span, lines, sink);
         self.filled = 0;
         read
@@ -243,9 +254,7 @@ impl Scratch {
             let line = &self.buffer[base..at];
             let walked = self.walker.line(line, &self.structure, lines);
             if walked.is_ok() && self.structure.is_sound() {
-                if self.walker.is_object() {
-                    lines.finish(sink);
-                }
+                self.finish(lines, sink);
             } else {
                 let mut skim = Skim::default();
                 skim.add(&line[..length], 0, L::WORDS);
@@ -257,6 +266,16 @@ impl Scratch {
 
     fn byte_order_mark(&self, at: usize, offset: u64) -> usize {
         if offset == 0 && self.buffer[at..].starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 }
+    }
+
+    /// A line is JSON, whole.
+    #[inline]
+    fn finish<L: Lines, S: LineSink>(&self, lines: &mut L, sink: &mut S) {
+        if lines.is_full() {
+            sink.malformed(Reason::Full);
+        } else if self.walker.is_object() {
+            lines.finish(sink);
+        }
     }
 
     /// A line is not JSON, or not a value that counts: say so if it must be said.
@@ -283,7 +302,7 @@ impl Scratch {
         lines: &mut L,
         sink: &mut S,
     ) -> io::Result<()> {
-        sink.line(self.position);
+        let start = self.position;
         self.structure.start_line();
         self.walker.start_line();
         lines.start_line();
@@ -307,10 +326,9 @@ impl Scratch {
                 end
             };
             if let Some(newline) = newline {
+                sink.line(start);
                 if walked.is_ok() && self.structure.is_sound() {
-                    if self.walker.is_object() {
-                        lines.finish(sink);
-                    }
+                    self.finish(lines, sink);
                 } else {
                     self.judge(walked, span.strict, skim, sink);
                 }
@@ -321,7 +339,15 @@ impl Scratch {
             self.drop_front(done);
             self.position += done as u64;
             skimmed -= done;
-            self.fill(input)?;
+            if let Err(error) = self.fill(input) {
+                // Unless its newline came before the fault, the line is lost with what follows.
+                if memchr(b'\n', self.at_hand()).is_none() {
+                    self.position = start;
+                    return Err(error);
+                }
+                self.failed = Some(error);
+                continue;
+            }
             if self.filled < self.capacity {
                 self.end_last_line();
                 if self.filled == skimmed {
@@ -398,7 +424,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::logs::{ClaudeCode, Dsh, Found};
+    use crate::logs::{ClaudeCode, Dsh, ToolResult};
     use crate::marker::CutForm;
 
     /// Writes down all that it is told.
@@ -410,12 +436,9 @@ mod tests {
             write!(self.0, "call {} {:?}; ", id.escape_ascii(), name.map(|name| name.escape_ascii().to_string()))
                 .unwrap();
         }
-        fn result(&mut self, found: &Found<'_>) {
+        fn result(&mut self, found: &ToolResult<'_>) {
             let id = found.call_id.map(|id| id.escape_ascii().to_string());
             write!(self.0, "result {id:?} {} {} {}; ", found.code_points, found.tokens, found.already_cut).unwrap();
-        }
-        fn session(&mut self, id: &[u8]) {
-            write!(self.0, "session {}; ", id.escape_ascii()).unwrap();
         }
         fn ui_copy(&mut self, bytes: u64) {
             write!(self.0, "copy {bytes}; ").unwrap();

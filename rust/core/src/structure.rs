@@ -132,6 +132,7 @@ impl Structure {
     /// When `base` is less than [`MARGIN`], fewer than [`BLOCK`] bytes lie behind `end`, or the buffer has 4 GiB or more.
     pub fn read(&mut self, buffer: &[u8], base: usize, end: usize) -> Stop {
         assert!(base >= MARGIN && end + BLOCK <= buffer.len() && u32::try_from(end).is_ok());
+        assert!(base + self.blocks * BLOCK <= end, "what was read before lies in the buffer");
         let stop = match self.vectors.read(self, buffer, base, end) {
             Some(stop) => stop,
             None => read_plain(self, buffer, base, end),

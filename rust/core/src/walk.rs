@@ -19,6 +19,9 @@ pub const ROOT: Node = 1;
 /// A level at which values are asked for is at most this deep; below it everything is skipped.
 const DEEPEST_NODE: usize = 16;
 
+/// A line nested deeper is refused: one bit a level is 32 MiB by then, and the line longer than any log's.
+const MOST_LEVELS: usize = 1 << 28;
+
 /// What a format asks of a line. The line's own object, [`ROOT`], neither begins nor ends: the line does.
 pub trait Shape {
     /// The node of the member `key` (decoded) of an object at `node`.
@@ -339,6 +342,9 @@ impl Walker {
             state = match step {
                 Step::On(next) => next,
                 Step::Open { object } => {
+                    if self.depth == MOST_LEVELS {
+                        return Err(Broken::Grammar);
+                    }
                     self.open(object);
                     if object { State::FirstKey } else { State::FirstElement }
                 }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::fmt::Write as _;
 
 use libfuzzer_sys::fuzz_target;
-use toolprune_core::logs::{ClaudeCode, Dsh, Found, Lines, Sink};
+use toolprune_core::logs::{ClaudeCode, Dsh, Lines, Sink, ToolResult};
 use toolprune_core::marker::CutForm;
 use toolprune_core::read::{CAPACITY, LineSink, Reason, Scratch, Span};
 use toolprune_core::structure::Structure;
@@ -18,11 +18,8 @@ impl Sink for Said {
     fn call(&mut self, id: &[u8], name: Option<&[u8]>) {
         write!(self.0, "call {id:?} {name:?}; ").unwrap();
     }
-    fn result(&mut self, found: &Found<'_>) {
+    fn result(&mut self, found: &ToolResult<'_>) {
         write!(self.0, "{found:?}; ").unwrap();
-    }
-    fn session(&mut self, id: &[u8]) {
-        write!(self.0, "session {id:?}; ").unwrap();
     }
     fn ui_copy(&mut self, bytes: u64) {
         write!(self.0, "copy {bytes}; ").unwrap();

@@ -3,8 +3,9 @@
 //! A result is a block of `message.content` in a line of type `user`; the call that names its tool is a block of an earlier
 //! line. `toolUseResult` is a copy of the result for the user interface, which no model sees.
 
-use super::{Block, Content, Found, Lines, Measure, Name, Names, Sink, is};
+use super::{Block, Content, Lines, MOST_ENTRIES, Measure, Name, Names, Sink, ToolResult, is};
 use crate::marker::CutForm;
+use crate::tokens;
 use crate::walk::{Kind, Node, ROOT, SKIP, Shape, Text};
 
 const TYPE: Node = 2;
@@ -102,15 +103,15 @@ impl Shape for ClaudeCode {
     fn begin(&mut self, node: Node, kind: Kind, at: u64) {
         match node {
             TYPE => self.is_user = false,
-            SESSION => self.session = None,
+            SESSION => self.names.forget(&mut self.session),
             SIDECHAIN => self.is_sidechain = false,
             UI_COPY => self.copy_start = at,
             MESSAGE | BLOCKS => self.entries.clear(),
             BLOCK => self.entry = NO_ENTRY,
             BLOCK_TYPE => self.entry.kind = BlockKind::Other,
-            CALL_ID => self.entry.call_id = None,
-            CALL_NAME => self.entry.call_name = None,
-            RESULT_ID => self.entry.result_id = None,
+            CALL_ID => self.names.forget(&mut self.entry.call_id),
+            CALL_NAME => self.names.forget(&mut self.entry.call_name),
+            RESULT_ID => self.names.forget(&mut self.entry.result_id),
             RESULT_ERROR => self.entry.is_error = false,
             CONTENT => self.entry.content = Content::EMPTY,
             PART => self.part = Block::begin(kind, at),
@@ -160,7 +161,7 @@ impl Shape for ClaudeCode {
         match node {
             UI_COPY => self.copy_bytes = at - self.copy_start,
             // An array in place of a block has no type, and so is dropped here too.
-            BLOCK if self.entry.kind != BlockKind::Other => self.entries.push(self.entry),
+            BLOCK if self.entry.kind != BlockKind::Other && !self.is_full() => self.entries.push(self.entry),
             PART => self.part.end(at, &mut self.entry.content),
             _ => {}
         }
@@ -194,6 +195,12 @@ impl Lines for ClaudeCode {
         self.is_sidechain = false;
         self.copy_bytes = 0;
         self.entries.clear();
+        self.entries.shrink_to(MOST_ENTRIES / 64);
+    }
+
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.entries.len() > MOST_ENTRIES || self.names.is_full()
     }
 
     #[inline]
@@ -208,16 +215,15 @@ impl Lines for ClaudeCode {
                         sink.call(id, self.names.get(entry.call_name));
                     }
                 }
-                BlockKind::Result if self.is_user => sink.result(&Found {
+                BlockKind::Result if self.is_user => sink.result(&ToolResult {
                     call_id: self.names.get(entry.result_id),
                     session: self.names.get(self.session),
                     sidechain: Some(self.is_sidechain),
                     is_error: entry.is_error,
                     code_points: entry.content.code_points,
-                    // One wrapper and one message a result.
-                    tokens: entry.content.tokens + 4 + 4,
+                    tokens: entry.content.tokens + tokens::WRAPPER + tokens::MESSAGE,
                     already_cut: entry.content.is_cut(&self.form),
-                    ..Found::default()
+                    ..ToolResult::default()
                 }),
                 BlockKind::Result | BlockKind::Other => {}
             }

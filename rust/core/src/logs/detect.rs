@@ -1,22 +1,43 @@
 //! Which format a log has, by the names of the members at the top of its lines, so that a torn or broken line tells too.
 
-use super::{Format, is};
+use super::{Format, Name, Names, is};
 use crate::structure::{BLOCK, MARGIN, Stop, Structure};
 use crate::walk::{Kind, Node, ROOT, SKIP, Shape, Text, Walker};
 
 /// A log tells its format within so many bytes, or not at all.
 pub const HEAD_BYTES: usize = 1 << 20;
 
-/// What the first lines of a file tell.
+/// How much of a log its head is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// All of it.
+    All,
+    /// As much as is looked at, [`HEAD_BYTES`]: the last line may be cut.
+    Enough,
+    /// Less: the last line is left out, and more may be asked for.
+    Part,
+}
+
+/// What the head of a log tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    /// The format.
+    pub detected: Detected,
+    /// Id of the first `session` line of the harness, decoded: all lines of the log are that session's.
+    pub session: Option<Vec<u8>>,
+}
+
+/// Which format the head of a log tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Detected {
     /// A format that a scan reads.
     Format(Format),
     /// A known format that a scan does not read, by its name.
     Unread(&'static str),
-    /// Nothing but blank lines.
+    /// None: the log is blank.
     Blank,
-    /// Lines, none of which tells.
+    /// None that is known.
+    #[default]
     Unknown,
 }
 
@@ -26,6 +47,7 @@ const DSH: Node = 4;
 const CREATED_AT: Node = 5;
 const MESSAGE: Node = 6;
 const CLAUDE_CODE: Node = 7;
+const ID: Node = 8;
 
 /// What `type` says, as far as it tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +64,8 @@ struct Members {
     /// One bit for each node that was met.
     met: u32,
     kind: Kinds,
+    names: Names,
+    id: Option<Name>,
 }
 
 impl Members {
@@ -79,6 +103,7 @@ impl Shape for Members {
             b"data" | b"seq" | b"seq0" => DSH,
             b"createdAt" => CREATED_AT,
             b"message" => MESSAGE,
+            b"id" => ID,
             b"sessionId" | b"leafUuid" | b"parentUuid" | b"toolUseResult" | b"snapshot" | b"isSnapshotUpdate" => {
                 CLAUDE_CODE
             }
@@ -92,20 +117,19 @@ impl Shape for Members {
 
     fn begin(&mut self, node: Node, _: Kind, _: u64) {
         self.met |= 1 << node;
-        if node == TYPE {
-            self.kind = Kinds::Other;
+        match node {
+            TYPE => self.kind = Kinds::Other,
+            ID => self.names.forget(&mut self.id),
+            _ => {}
         }
     }
 
     fn string(&mut self, node: Node, text: &Text<'_>) {
-        if node == TYPE {
-            self.kind = if is(text, "session") {
-                Kinds::Session
-            } else if is(text, "message") {
-                Kinds::Message
-            } else {
-                Kinds::Other
-            };
+        match node {
+            TYPE if is(text, "session") => self.kind = Kinds::Session,
+            TYPE if is(text, "message") => self.kind = Kinds::Message,
+            ID => self.id = self.names.keep(text),
+            _ => {}
         }
     }
 
@@ -114,44 +138,55 @@ impl Shape for Members {
     fn end(&mut self, _: Node, _: u64) {}
 }
 
-/// What `head`, the first bytes of a log, tells. `whole` says that no more would: the log ends there, or [`HEAD_BYTES`] are there;
-/// otherwise the last, unfinished line is left out, and `None` asks for more.
+/// What `head`, the first bytes of a log, tells; `None` when more of it might tell more.
 #[must_use]
-pub fn detect(head: &[u8], whole: bool) -> Option<Detected> {
+pub fn detect(head: &[u8], seen: Seen) -> Option<Head> {
     let mut buffer = vec![b' '; MARGIN];
     buffer.extend_from_slice(head);
     buffer.push(b'\n');
     let end = buffer.len();
     buffer.resize(end + BLOCK, b' ');
-    detect_in(&buffer, end, whole, &mut Structure::new(), &mut Walker::default())
+    detect_in(&buffer, end, seen, &mut Structure::new(), &mut Walker::default())
 }
 
 /// The same for a head that stands in a reader's buffer, from [`MARGIN`] to a newline before `end`.
 pub(crate) fn detect_in(
     buffer: &[u8],
     end: usize,
-    whole: bool,
+    seen: Seen,
     structure: &mut Structure,
     walker: &mut Walker,
-) -> Option<Detected> {
+) -> Option<Head> {
+    let mut head: Option<Head> = None;
     let mut blank = true;
     let mut base = MARGIN + if buffer[MARGIN..end].starts_with(b"\xEF\xBB\xBF") { 3 } else { 0 };
     while base < end {
         structure.start_line();
         let Stop::Newline(length) = structure.read(buffer, base, end) else { break };
         let next = base + length + 1;
-        if next == end && !whole {
-            break;
+        if next == end && seen == Seen::Part {
+            return None;
         }
         walker.start_line();
         let mut members = Members::default();
-        // A torn line tells by the members that came before the tear.
-        let _ = walker.line(&buffer[base..next], structure, &mut members);
+        let done = walker.line(&buffer[base..next], structure, &mut members);
         blank &= structure.is_blank();
-        if let Some(told) = members.tell() {
-            return Some(told);
+        if head.is_none() {
+            // A torn line tells by the members that came before the tear.
+            head = members.tell().map(|detected| Head { detected, session: None });
+        }
+        if let Some(found) = &mut head {
+            if found.detected != Detected::Format(Format::Dsh) {
+                return head;
+            }
+            let is_session = done.is_ok() && structure.is_sound() && members.kind == Kinds::Session;
+            if let Some(id) = members.names.get(members.id).filter(|_| is_session) {
+                found.session = Some(id.to_vec());
+                return head;
+            }
         }
         base = next;
     }
-    whole.then_some(if blank { Detected::Blank } else { Detected::Unknown })
+    let nothing = if blank && seen == Seen::All { Detected::Blank } else { Detected::Unknown };
+    Some(head.unwrap_or(Head { detected: nothing, session: None }))
 }

@@ -4,6 +4,7 @@
 //! hands what it found to a [`Sink`].
 
 use crate::marker::CutForm;
+use crate::tokens;
 use crate::walk::{Kind, Shape, Text};
 
 mod claude_code;
@@ -12,7 +13,7 @@ mod dsh;
 
 pub use claude_code::ClaudeCode;
 pub(crate) use detect::detect_in;
-pub use detect::{Detected, HEAD_BYTES, detect};
+pub use detect::{Detected, HEAD_BYTES, Head, Seen, detect};
 pub use dsh::Dsh;
 
 /// A session log format that a scan reads.
@@ -37,7 +38,7 @@ impl Format {
 
 /// One tool result.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found<'a> {
+pub struct ToolResult<'a> {
     /// Id of the call that it answers, decoded.
     pub call_id: Option<&'a [u8]>,
     /// The id of the session that the line names, decoded.
@@ -65,9 +66,7 @@ pub trait Sink {
     /// A tool was called: `name` by `id`, both decoded.
     fn call(&mut self, id: &[u8], name: Option<&[u8]>);
     /// A result.
-    fn result(&mut self, found: &Found<'_>);
-    /// The session that the lines of this file are of, where one line says it for all.
-    fn session(&mut self, id: &[u8]);
+    fn result(&mut self, found: &ToolResult<'_>);
     /// A copy for the user interface of so many bytes.
     fn ui_copy(&mut self, bytes: u64);
 }
@@ -83,12 +82,21 @@ pub trait Lines: Shape {
     /// Forget the line before.
     fn start_line(&mut self);
 
+    /// Whether the line holds more results, or longer names together, than is kept of one line.
+    fn is_full(&self) -> bool;
+
     /// The line was walked whole: hand on what it holds.
     fn finish(&mut self, sink: &mut impl Sink);
 }
 
 /// An id or a name of more bytes than this, as it stands in the log, is no id or name.
-const LONGEST_NAME: u64 = 65_536;
+pub const LONGEST_NAME: u64 = 4096;
+
+/// Calls and results of one line that are kept; a line with more is refused.
+pub const MOST_ENTRIES: usize = 65_536;
+
+/// Bytes of ids and names of one line that are kept; a line with more is refused.
+pub const MOST_NAME_BYTES: usize = 8 << 20;
 
 /// The decoded ids and names of one line, one behind the other.
 #[derive(Debug, Default)]
@@ -104,10 +112,16 @@ struct Name {
 impl Names {
     fn clear(&mut self) {
         self.0.clear();
+        // A line of very many names should not hold their memory for the rest of the log.
+        self.0.shrink_to(MOST_NAME_BYTES / 64);
+    }
+
+    fn is_full(&self) -> bool {
+        self.0.len() > MOST_NAME_BYTES
     }
 
     fn keep(&mut self, text: &Text<'_>) -> Option<Name> {
-        let raw = text.raw().filter(|_| text.raw_len() <= LONGEST_NAME)?;
+        let raw = text.raw().filter(|_| text.raw_len() <= LONGEST_NAME && !self.is_full())?;
         let start = self.0.len();
         if text.is_verbatim() {
             self.0.extend_from_slice(raw);
@@ -115,6 +129,15 @@ impl Names {
             self.0.extend_from_slice(&crate::json::unescape(raw));
         }
         Some(Name { start, end: self.0.len() })
+    }
+
+    /// Void a name, because a later value of the same key takes its place.
+    fn forget(&mut self, name: &mut Option<Name>) {
+        if let Some(Name { start, end }) = name.take()
+            && end == self.0.len()
+        {
+            self.0.truncate(start);
+        }
     }
 
     fn get(&self, name: Option<Name>) -> Option<&[u8]> {
@@ -179,19 +202,19 @@ impl Content {
 
     fn add_text(&mut self, measure: Measure) {
         self.code_points += measure.code_points;
-        self.tokens += measure.utf16_units.div_ceil(4) + 4;
+        self.tokens += tokens::text(measure.utf16_units);
         self.fits_form &= measure.fits_form;
     }
 
     /// Add a block that is no text: `bytes` of JSON.
     fn add_other(&mut self, bytes: u64) {
-        self.tokens += 4 + bytes.div_ceil(4);
+        self.tokens += tokens::other(bytes);
     }
 
     /// Add what stands in a wrapper.
     fn add_wrapped(&mut self, inner: &Self) {
         self.code_points += inner.code_points;
-        self.tokens += inner.tokens + 4;
+        self.tokens += inner.tokens + tokens::WRAPPER;
         self.fits_form &= inner.fits_form;
     }
 
