@@ -554,8 +554,8 @@ mod tests {
 
     #[test]
     fn a_frame_torn_in_a_line_longer_than_the_buffer_loses_that_line_alone() {
-        let long = result("b", &"x".repeat(3 * CAPACITY));
-        let mut log = compressed(&[result("a", "x").as_bytes(), long.as_bytes()]);
+        let second = result("b", &"x".repeat(3 * CAPACITY));
+        let mut log = compressed(&[result("a", "x").as_bytes(), second.as_bytes()]);
         log.truncate(log.len() - 3);
         let (_directory, paths) = files(&[&log]);
         let found = summary(&paths, &options(1), RANGE);
@@ -580,7 +580,7 @@ mod tests {
     fn a_log_that_begins_with_a_mebibyte_of_blank_tells_nothing() {
         let blank = "\n".repeat(HEAD_BYTES);
         let (_directory, paths) =
-            files(&[blank[1..].as_bytes(), [&blank, result("a", "x").as_str()].concat().as_bytes()]);
+            files(&[&blank.as_bytes()[1..], [&blank, result("a", "x").as_str()].concat().as_bytes()]);
         let found = summary(&paths, &options(1), RANGE);
         assert_eq!((found.totals.files, found.totals.lines), (1, HEAD_BYTES as u64 - 1));
         assert_eq!(found.skipped.len(), 1);
