@@ -262,8 +262,8 @@ mod tests {
         characters.iter().map(|&(character, _)| character).collect()
     }
 
-    /// A text as a raw JSON string: each character as it is where that is allowed, in its short escape where it has one,
-    /// or as `\uXXXX` in digits of either case.
+    /// A text as a raw JSON string: each character as it is where that is allowed, in its short escape where it has
+    /// one, or as `\uXXXX` in digits of either case.
     fn raw_of(characters: &[(char, u8)]) -> String {
         let mut raw = String::new();
         for &(character, choice) in characters {

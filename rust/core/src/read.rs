@@ -81,8 +81,8 @@ impl Default for Scratch {
 }
 
 impl Scratch {
-    /// A reader that holds `capacity` bytes, of which a longer line is read in windows: any size gives the same answer, as long as ids,
-    /// names and numbers are shorter than half of it.
+    /// A reader that holds `capacity` bytes, of which a longer line is read in windows: any size gives the same
+    /// answer, as long as ids, names and numbers are shorter than half of it.
     ///
     /// # Panics
     /// When the capacity is less than four blocks.
@@ -93,7 +93,8 @@ impl Scratch {
         Self { buffer, capacity, filled: 0, position: 0, failed: None, structure, walker: Walker::default() }
     }
 
-    /// Read the stream's first bytes, and give those that are at hand: the whole stream when they are fewer than its capacity.
+    /// Read the stream's first bytes, and give those that are at hand: the whole stream when they are fewer than its
+    /// capacity.
     ///
     /// # Errors
     /// What the stream's `read` says.
@@ -293,7 +294,8 @@ impl Scratch {
         });
     }
 
-    /// Read a line that is longer than the buffer, window by window. Afterwards the bytes at hand begin behind its newline.
+    /// Read a line that is longer than the buffer, window by window. Afterwards the bytes at hand begin behind its
+    /// newline.
     #[cold]
     fn read_long_line<L: Lines, S: LineSink>(
         &mut self,
@@ -476,7 +478,8 @@ mod tests {
         let line = r#"{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"a\u0041","content":[
             {"type":"text","text":"日本"},{"type":"image","data":"xx"},{"text":"\ud83d\ude00","type":"text"}]}]}}"#
             .replace('\n', "");
-        // Texts of 2 and 2 UTF-16 units: ceil(2 / 4) + 4 each; an image of 28 bytes: 4 + 7; wrapper and message: 4 each.
+        // Texts of 2 and 2 UTF-16 units: ceil(2 / 4) + 4 each; an image of 28 bytes: 4 + 7; wrapper and message: 4
+        // each.
         assert_eq!(says(&line), "\n0: result Some(\"aA\") 3 29 false; ");
     }
 

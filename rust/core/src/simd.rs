@@ -1,12 +1,14 @@
-//! The vector pass over a JSON line, 64 bytes at a time: the twin of the plain pass in `structure.rs`, which it must equal.
+//! The vector pass over a JSON line, 64 bytes at a time: the twin of the plain pass in `structure.rs`, which it must
+//! equal.
 //!
-//! One pass, written over what a block of bytes can be asked ([`Block`]), and two sets of instructions that answer: AVX2 in two halves,
-//! AVX-512 in one. Everything is inlined into the entry that enables the instructions.
+//! One pass, written over what a block of bytes can be asked ([`Vector`]), and two sets of instructions that answer:
+//! AVX2 in two halves, AVX-512 in one. Everything is inlined into the entry that enables the instructions.
 //!
-//! The only file of this crate with `unsafe`: the instructions and loads through raw pointers. Every pointer is derived from a slice
-//! whose bounds the safe entry points check first.
+//! The only file of this crate with `unsafe`: the instructions and loads through raw pointers. Every pointer is
+//! derived from a slice whose bounds the safe entry points check first.
 #![allow(unsafe_code)]
-// An instruction is inlined only into code compiled for it: whatever stands between it and the entry must be inlined first.
+// An instruction is inlined only into code compiled for it: whatever stands between it and the entry must be inlined
+// first.
 #![allow(clippy::inline_always)]
 
 use crate::structure::{Stop, Structure};
@@ -47,7 +49,8 @@ impl Vectors {
         all
     }
 
-    /// See [`Structure::read`]. `base` must be at least `MARGIN`, and a block must lie behind `end`. `None` without vectors.
+    /// See [`Structure::read`]. `base` must be at least `MARGIN`, and a block must lie behind `end`. `None` without
+    /// vectors.
     #[inline]
     pub(crate) fn read(self, s: &mut Structure, buffer: &[u8], base: usize, end: usize) -> Option<Stop> {
         match self {
@@ -91,7 +94,7 @@ mod x86 {
     ///
     /// # Safety
     /// Of every function: the processor must have the instructions.
-    trait Block: Copy {
+    trait Vector: Copy {
         /// The 64 bytes at `from`, which must be readable.
         unsafe fn load(from: *const u8) -> Self;
         /// Bytes equal to this one.
@@ -126,15 +129,16 @@ mod x86 {
         unsafe { _mm256_broadcastsi128_si256(_mm_loadu_si128(values.as_ptr().cast())) }
     }
 
-    // SAFETY of all blocks below: the instructions are the caller's to guarantee, and so are the pointers.
-    impl Block for Avx2 {
+    impl Vector for Avx2 {
         #[inline(always)]
         unsafe fn load(from: *const u8) -> Self {
+            // SAFETY: the instructions and the pointers are the caller's to guarantee.
             unsafe { Self(_mm256_loadu_si256(from.cast()), _mm256_loadu_si256(from.add(32).cast())) }
         }
 
         #[inline(always)]
         unsafe fn equal(self, byte: u8) -> u64 {
+            // SAFETY: the instructions and the pointers are the caller's to guarantee.
             unsafe {
                 let wanted = _mm256_set1_epi8(byte.cast_signed());
                 mask(_mm256_cmpeq_epi8(self.0, wanted), _mm256_cmpeq_epi8(self.1, wanted))
@@ -143,6 +147,7 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn below(self, limit: i8) -> u64 {
+            // SAFETY: the instructions and the pointers are the caller's to guarantee.
             unsafe {
                 let limit = _mm256_set1_epi8(limit);
                 mask(_mm256_cmpgt_epi8(limit, self.0), _mm256_cmpgt_epi8(limit, self.1))
@@ -151,6 +156,7 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn at_least(self, byte: u8) -> u64 {
+            // SAFETY: the instructions and the pointers are the caller's to guarantee.
             unsafe {
                 let least = _mm256_set1_epi8(byte.cast_signed());
                 mask(
@@ -162,6 +168,7 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn with(self, bits: u8) -> Self {
+            // SAFETY: the instructions and the pointers are the caller's to guarantee.
             unsafe {
                 let bits = _mm256_set1_epi8(bits.cast_signed());
                 Self(_mm256_or_si256(self.0, bits), _mm256_or_si256(self.1, bits))
@@ -170,6 +177,7 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn in_table(self, table: &[u8; 16], index: Self) -> u64 {
+            // SAFETY: the instructions and the pointers are the caller's to guarantee.
             unsafe {
                 let table = table_256(table);
                 mask(
@@ -184,6 +192,7 @@ mod x86 {
             /// The check of 32 bytes; not zero where they break a rule.
             #[inline(always)]
             unsafe fn faults(at: *const u8) -> __m256i {
+                // SAFETY: the instructions and the pointers are the caller's to guarantee.
                 unsafe {
                     let now = _mm256_loadu_si256(at.cast());
                     let one = _mm256_loadu_si256(at.sub(1).cast());
@@ -204,6 +213,7 @@ mod x86 {
                     _mm256_xor_si256(must, standing)
                 }
             }
+            // SAFETY: the instructions and the pointers are the caller's to guarantee.
             unsafe {
                 let faults = _mm256_or_si256(faults(at), faults(at.add(32)));
                 _mm256_testz_si256(faults, faults) == 0
@@ -215,8 +225,10 @@ mod x86 {
             #[inline(never)]
             #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
             unsafe fn outlined(bytes: Avx2, rare: u64, carry: &mut UnicodeCarry) -> Unicode {
+                // SAFETY: the instructions and the pointers are the caller's to guarantee.
                 unsafe { unicode_escapes(bytes, rare, carry) }
             }
+            // SAFETY: the instructions and the pointers are the caller's to guarantee.
             unsafe { outlined(self, rare, carry) }
         }
     }
@@ -230,25 +242,28 @@ mod x86 {
         unsafe { _mm512_broadcast_i32x4(_mm_loadu_si128(values.as_ptr().cast())) }
     }
 
-    // SAFETY of all blocks below: as above.
-    impl Block for Avx512 {
+    impl Vector for Avx512 {
         #[inline(always)]
         unsafe fn load(from: *const u8) -> Self {
+            // SAFETY: the instructions and the pointers are the caller's to guarantee.
             unsafe { Self(_mm512_loadu_si512(from.cast())) }
         }
 
         #[inline(always)]
         unsafe fn equal(self, byte: u8) -> u64 {
+            // SAFETY: the instructions and the pointers are the caller's to guarantee.
             unsafe { _mm512_cmpeq_epi8_mask(self.0, _mm512_set1_epi8(byte.cast_signed())) }
         }
 
         #[inline(always)]
         unsafe fn below(self, limit: i8) -> u64 {
+            // SAFETY: the instructions and the pointers are the caller's to guarantee.
             unsafe { _mm512_cmplt_epi8_mask(self.0, _mm512_set1_epi8(limit)) }
         }
 
         #[inline(always)]
         unsafe fn at_least(self, byte: u8) -> u64 {
+            // SAFETY: the instructions and the pointers are the caller's to guarantee.
             unsafe {
                 if byte == 0x80 {
                     return _mm512_movepi8_mask(self.0);
@@ -259,16 +274,19 @@ mod x86 {
 
         #[inline(always)]
         unsafe fn with(self, bits: u8) -> Self {
+            // SAFETY: the instructions and the pointers are the caller's to guarantee.
             unsafe { Self(_mm512_or_si512(self.0, _mm512_set1_epi8(bits.cast_signed()))) }
         }
 
         #[inline(always)]
         unsafe fn in_table(self, table: &[u8; 16], index: Self) -> u64 {
+            // SAFETY: the instructions and the pointers are the caller's to guarantee.
             unsafe { _mm512_cmpeq_epi8_mask(self.0, _mm512_shuffle_epi8(table_512(table), index.0)) }
         }
 
         #[inline(always)]
         unsafe fn breaks_utf8(at: *const u8) -> bool {
+            // SAFETY: the instructions and the pointers are the caller's to guarantee.
             unsafe {
                 let now = _mm512_loadu_si512(at.cast());
                 let one = _mm512_loadu_si512(at.sub(1).cast());
@@ -296,14 +314,16 @@ mod x86 {
             #[inline(never)]
             #[target_feature(enable = "avx512f,avx512bw,avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
             unsafe fn outlined(bytes: Avx512, rare: u64, carry: &mut UnicodeCarry) -> Unicode {
+                // SAFETY: the instructions and the pointers are the caller's to guarantee.
                 unsafe { unicode_escapes(bytes, rare, carry) }
             }
+            // SAFETY: the instructions and the pointers are the caller's to guarantee.
             unsafe { outlined(self, rare, carry) }
         }
     }
 
-    /// The tables of Keiser and Lemire, "Validating UTF-8 in less than one instruction per byte" (2021): each names, for one half of a
-    /// byte, the errors that it does not rule out; an error that all three leave standing is one.
+    /// The tables of Keiser and Lemire, "Validating UTF-8 in less than one instruction per byte" (2021): each names,
+    /// for one half of a byte, the errors that it does not rule out; an error that all three leave standing is one.
     mod utf8 {
         /// a continuation is missing
         const SHORT: u8 = 1;
@@ -349,14 +369,15 @@ mod x86 {
             CONTINUED | SURROGATE | LARGE, CONTINUED | SURROGATE | LARGE,
             SHORT, SHORT, SHORT, SHORT,
         ];
-        /// Two behind a byte of at least 0xE0, and three behind one of at least 0xF0, there must be a continuation, and only there may
-        /// two stand side by side: subtracting these leaves the highest bit set.
+        /// Two behind a byte of at least 0xE0, and three behind one of at least 0xF0, there must be a continuation,
+        /// and only there may two stand side by side: subtracting these leaves the highest bit set.
         pub(super) const THIRD: i8 = 0xE0_u8.wrapping_sub(0x80).cast_signed();
         pub(super) const FOURTH: i8 = 0xF0_u8.wrapping_sub(0x80).cast_signed();
     }
 
     /// # Safety
-    /// The processor must have the instructions; `base` must be at least `MARGIN`, and a block must lie behind `end` in the buffer.
+    /// The processor must have the instructions; `base` must be at least `MARGIN`, and a block must lie behind `end`
+    /// in the buffer.
     #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt,pclmulqdq")]
     pub(super) unsafe fn read_avx2(s: &mut Structure, buffer: &[u8], base: usize, end: usize) -> Stop {
         // SAFETY: the caller's.
@@ -379,12 +400,12 @@ mod x86 {
     }
 
     #[inline(always)]
-    unsafe fn read<B: Block>(s: &mut Structure, buffer: &[u8], base: usize, end: usize) -> Stop {
+    unsafe fn read<V: Vector>(s: &mut Structure, buffer: &[u8], base: usize, end: usize) -> Stop {
         let whole = (end - base) / BLOCK;
         loop {
             s.reserve_blocks();
             // SAFETY: the caller's; `whole` blocks lie before `end`.
-            if let Some(length) = unsafe { read_blocks::<B>(s, buffer, base, whole) } {
+            if let Some(length) = unsafe { read_blocks::<V>(s, buffer, base, whole) } {
                 return Stop::Newline(length);
             }
             if s.blocks == whole {
@@ -395,23 +416,24 @@ mod x86 {
         let Some(newline) = memchr::memchr(b'\n', rest) else { return Stop::Window(whole * BLOCK) };
         s.reserve_blocks();
         // SAFETY: the caller's.
-        unsafe { read_last_block::<B>(s, buffer, base, newline) };
+        unsafe { read_last_block::<V>(s, buffer, base, newline) };
         Stop::Newline(whole * BLOCK + newline)
     }
 
-    /// Read on up to the newline, and give its offset; or up to `whole` blocks, or while there is room for tokens and bitmaps.
+    /// Read on up to the newline, and give its offset; or up to `whole` blocks, or while there is room for tokens and
+    /// bitmaps.
     #[inline(always)]
-    unsafe fn read_blocks<B: Block>(s: &mut Structure, buffer: &[u8], base: usize, whole: usize) -> Option<usize> {
+    unsafe fn read_blocks<V: Vector>(s: &mut Structure, buffer: &[u8], base: usize, whole: usize) -> Option<usize> {
         let first = s.blocks;
         let room = s.dropped.len().min(first + (s.tokens.len() - s.count) / (BLOCK + 6)).min(whole);
         let bytes_left = &buffer[base - LOOK_BACK..base + room.max(first) * BLOCK];
         let mut pass = Pass::start(s);
         let mut found = None;
         while pass.block < room {
-            // SAFETY: of this and the next two: the block and LOOK_BACK bytes before it lie in `bytes_left`, room was made for what it
-            // leaves, and the instructions are the caller's.
+            // SAFETY: of this and the next two: the block and LOOK_BACK bytes before it lie in `bytes_left`, room was
+            // made for what it leaves, and the instructions are the caller's.
             let at = unsafe { bytes_left.as_ptr().add(LOOK_BACK + pass.block * BLOCK) };
-            let bytes = unsafe { B::load(at) };
+            let bytes = unsafe { V::load(at) };
             // Control characters and all that is no ASCII; most blocks have neither.
             let unusual = unsafe { bytes.below(0x20) };
             if unusual != 0 {
@@ -421,19 +443,20 @@ mod x86 {
                     break;
                 }
             }
+            // SAFETY: the instructions and the pointers are the caller's to guarantee.
             unsafe { pass.read(bytes, unusual, at, pass.started || pass.block > first) };
         }
         let blocks = pass.block;
         pass.finish(s, first);
         let newline = found?;
         // SAFETY: the caller's; there is room for one more block.
-        unsafe { read_last_block::<B>(s, buffer, base, newline) };
+        unsafe { read_last_block::<V>(s, buffer, base, newline) };
         Some(blocks * BLOCK + newline)
     }
 
     /// Read the line's last block, blank from its newline on.
     #[inline(always)]
-    unsafe fn read_last_block<B: Block>(s: &mut Structure, buffer: &[u8], base: usize, newline: usize) {
+    unsafe fn read_last_block<V: Vector>(s: &mut Structure, buffer: &[u8], base: usize, newline: usize) {
         let first = s.blocks;
         let from = base + first * BLOCK;
         let mut copy = [b' '; LOOK_BACK + BLOCK];
@@ -442,7 +465,7 @@ mod x86 {
         // SAFETY: the copy is as long as is read, and `reserve_blocks` made room.
         unsafe {
             let at = copy.as_ptr().add(LOOK_BACK);
-            let bytes = B::load(at);
+            let bytes = V::load(at);
             pass.read(bytes, bytes.below(0x20), at, pass.started);
         }
         pass.string_faults |= pass.carry.in_string | pass.carry.escaped;
@@ -493,10 +516,10 @@ mod x86 {
         /// Read the next block, whose bytes stand at `at` too; `unusual` are those below 0x20 as signed numbers.
         ///
         /// # Safety
-        /// The processor must have the instructions; `LOOK_BACK` bytes before `at` and a block from it must be readable; and there must be
-        /// room for a block's bitmaps and for BLOCK + 6 tokens.
+        /// The processor must have the instructions; `LOOK_BACK` bytes before `at` and a block from it must be
+        /// readable; and there must be room for a block's bitmaps and for BLOCK + 6 tokens.
         #[inline(always)]
-        unsafe fn read<B: Block>(&mut self, bytes: B, unusual: u64, at: *const u8, started: bool) {
+        unsafe fn read<V: Vector>(&mut self, bytes: V, unusual: u64, at: *const u8, started: bool) {
             let carry = &mut self.carry;
             let (mut control, mut dropped, mut astral) = (0u64, 0u64, 0u64);
             // SAFETY: all the caller's.
@@ -505,7 +528,7 @@ mod x86 {
                     let high = bytes.at_least(0x80);
                     control = unusual & !high;
                     if high | carry.multibyte != 0 {
-                        self.utf8_fault |= if started { B::breaks_utf8(at) } else { first_breaks_utf8::<B>(at) };
+                        self.utf8_fault |= if started { V::breaks_utf8(at) } else { first_breaks_utf8::<V>(at) };
                         // As signed numbers, continuation bytes are those below -64.
                         (dropped, astral) = (bytes.below(-64), bytes.at_least(0xF0));
                         carry.multibyte = high >> 61;
@@ -543,12 +566,12 @@ mod x86 {
 
     /// The same for a line's first block: what stands before it is another line's.
     #[inline(always)]
-    unsafe fn first_breaks_utf8<B: Block>(at: *const u8) -> bool {
+    unsafe fn first_breaks_utf8<V: Vector>(at: *const u8) -> bool {
         let mut copy = [b' '; LOOK_BACK + BLOCK];
         // SAFETY: the caller's, and the copy is as long.
         unsafe {
             copy[LOOK_BACK..].copy_from_slice(std::slice::from_raw_parts(at, BLOCK));
-            B::breaks_utf8(copy.as_ptr().add(LOOK_BACK))
+            V::breaks_utf8(copy.as_ptr().add(LOOK_BACK))
         }
     }
 
@@ -568,7 +591,8 @@ mod x86 {
         escaped: u64,
     }
 
-    /// Which characters are escaped: those behind a run of backslashes of odd length (the subtraction carries through runs).
+    /// Which characters are escaped: those behind a run of backslashes of odd length (the subtraction carries through
+    /// runs).
     #[inline(always)]
     fn escapes(backslashes: u64, carry: &mut u64) -> Escapes {
         const ODD: u64 = 0xAAAA_AAAA_AAAA_AAAA;
@@ -592,9 +616,10 @@ mod x86 {
 
     /// Operators outside strings, opening quotes, and first bytes of other scalars.
     #[inline(always)]
-    unsafe fn find_tokens<B: Block>(bytes: B, quotes: u64, strings: u64, in_scalar: &mut u64) -> u64 {
+    unsafe fn find_tokens<V: Vector>(bytes: V, quotes: u64, strings: u64, in_scalar: &mut u64) -> u64 {
         // SAFETY: the caller's.
         let (operators, blanks) =
+            // SAFETY: the instructions and the pointers are the caller's to guarantee.
             unsafe { (bytes.with(0x20).in_table(&OPERATORS, bytes), bytes.in_table(&BLANKS, bytes)) };
         let scalars = !(operators | blanks | strings | quotes);
         let starts = scalars & !((scalars << 1) | *in_scalar);
@@ -602,7 +627,8 @@ mod x86 {
         (operators & !strings) | (quotes & strings) | starts
     }
 
-    /// Write the position of each bit, in sixes whether there are as many or not: a branch a token would cost more than the stores.
+    /// Write the position of each bit, in sixes whether there are as many or not: a branch a token would cost more
+    /// than the stores.
     ///
     /// # Safety
     /// BLOCK + 6 positions must be writable at `to`.
@@ -628,9 +654,10 @@ mod x86 {
         faults: u64,
     }
 
-    /// Escapes other than the frequent ones: `\uXXXX`, of which only the second digit counts, nothing for the low half of a pair.
+    /// Escapes other than the frequent ones: `\uXXXX`, of which only the second digit counts, nothing for the low
+    /// half of a pair.
     #[inline(always)]
-    unsafe fn unicode_escapes<B: Block>(bytes: B, rare: u64, carry: &mut UnicodeCarry) -> Unicode {
+    unsafe fn unicode_escapes<V: Vector>(bytes: V, rare: u64, carry: &mut UnicodeCarry) -> Unicode {
         let shifted = |mask: u64, before: u64, by: u32| (mask << by) | (before >> (64 - by));
         // SAFETY: of this and the questions below: the caller's.
         let u = rare & unsafe { bytes.equal(b'u') };
@@ -639,7 +666,7 @@ mod x86 {
         let (first, second) = (shifted(u, carry.u, 1), shifted(u, carry.u, 2));
         let (third, fourth) = (shifted(u, carry.u, 3), shifted(u, carry.u, 4));
         let small = unsafe { bytes.with(0x20) };
-        let between = |bytes: B, low: u8, high: u8| unsafe { bytes.at_least(low) & !bytes.at_least(high + 1) };
+        let between = |bytes: V, low: u8, high: u8| unsafe { bytes.at_least(low) & !bytes.at_least(high + 1) };
         faults |= (first | second | third | fourth) & !(between(bytes, b'0', b'9') | between(small, b'a', b'f'));
         let d = unsafe { small.equal(b'd') };
         let after_d = second & shifted(d, carry.d, 1);

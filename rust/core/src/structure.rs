@@ -1,19 +1,21 @@
 //! What one pass over the bytes of a JSON line says of its structure, before anything is parsed.
 //!
-//! The pass finds the *tokens* (operators, the opening quote of every string, the first byte of every other scalar) and marks, in
-//! bitmaps with one bit a byte, which bytes of a string add no code point and which add a second UTF-16 unit. Counting a string of
-//! any length is then a population count, and walking the line touches its tokens alone. The method is that of Langdale and Lemire,
-//! "Parsing gigabytes of JSON per second" (VLDB Journal 28, 2019), restarted at each line so that a bad line cannot spoil the next.
+//! The pass finds the *tokens* (operators, the opening quote of every string, the first byte of every other scalar)
+//! and marks, in bitmaps with one bit a byte, which bytes of a string add no code point and which add a second UTF-16
+//! unit. Counting a string of any length is then a population count, and walking the line touches its tokens alone.
+//! The method is that of Langdale and Lemire, "Parsing gigabytes of JSON per second" (VLDB Journal 28, 2019),
+//! restarted at each line so that a bad line cannot spoil the next.
 //!
-//! A line may be given in windows, so that one of any length is read in bounded memory. This file holds the state and the plain
-//! reader of blocks; `simd.rs` holds its vector twin, which must agree with it to the bit.
+//! A line may be given in windows, so that one of any length is read in bounded memory. This file holds the state and
+//! the plain reader of blocks; `simd.rs` holds its vector twin, which must agree with it to the bit.
 
 use crate::simd::Vectors;
 
 /// Bytes in a block: one bit each in the words of the bitmaps.
 pub const BLOCK: usize = 64;
 
-/// Bytes that must be readable before a line's first byte: the vector pass looks back over an unfinished UTF-8 sequence.
+/// Bytes that must be readable before a line's first byte: the vector pass looks back over an unfinished UTF-8
+/// sequence.
 pub const MARGIN: usize = BLOCK;
 
 /// Why a pass over a line's bytes found it broken, before any parsing.
@@ -129,7 +131,8 @@ impl Structure {
     /// Read on in the line whose base is `buffer[base]`, up to its newline or to the last whole block before `end`.
     ///
     /// # Panics
-    /// When `base` is less than [`MARGIN`], fewer than [`BLOCK`] bytes lie behind `end`, or the buffer has 4 GiB or more.
+    /// When `base` is less than [`MARGIN`], fewer than [`BLOCK`] bytes lie behind `end`, or the buffer has 4 GiB or
+    /// more.
     pub fn read(&mut self, buffer: &[u8], base: usize, end: usize) -> Stop {
         assert!(base >= MARGIN && end + BLOCK <= buffer.len() && u32::try_from(end).is_ok());
         assert!(base + self.blocks * BLOCK <= end, "what was read before lies in the buffer");
@@ -166,7 +169,8 @@ impl Structure {
         }
     }
 
-    /// Move the base forward by `blocks` whole blocks and drop all tokens but the last `kept`, which must lie behind it.
+    /// Move the base forward by `blocks` whole blocks and drop all tokens but the last `kept`, which must lie behind
+    /// it.
     pub(crate) fn advance(&mut self, blocks: usize, kept: usize) {
         let shift = u32::try_from(blocks * BLOCK).unwrap_or(u32::MAX);
         let first = self.count - kept;
@@ -179,7 +183,8 @@ impl Structure {
         self.blocks -= blocks;
     }
 
-    /// Whether the last token goes on beyond what was read: a string without its closing quote, a scalar without its delimiter.
+    /// Whether the last token goes on beyond what was read: a string without its closing quote, a scalar without its
+    /// delimiter.
     pub(crate) fn is_open(&self) -> bool {
         self.carry.in_string != 0 || self.carry.in_scalar != 0
     }
@@ -216,7 +221,8 @@ impl Structure {
         self.carry.has_unicode
     }
 
-    /// Whether the bytes `start..end` of a string are all ASCII without escapes, so that they are their own decoded text.
+    /// Whether the bytes `start..end` of a string are all ASCII without escapes, so that they are their own decoded
+    /// text.
     #[inline]
     pub(crate) fn is_verbatim(&self, start: usize, end: usize) -> bool {
         if end <= start {
@@ -430,7 +436,8 @@ mod tests {
         }
     }
 
-    /// Bytes that meet the corners: quotes, runs of backslashes, `\u` escapes whole and broken, UTF-8 whole and broken, operators.
+    /// Bytes that meet the corners: quotes, runs of backslashes, `\u` escapes whole and broken, UTF-8 whole and
+    /// broken, operators.
     fn line() -> impl Strategy<Value = Vec<u8>> {
         let fixed = |text: &'static str| Just(text.as_bytes().to_vec());
         let piece = prop_oneof![

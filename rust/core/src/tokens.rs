@@ -1,4 +1,5 @@
-//! The host's estimate of tokens, from lengths alone: a quarter of the UTF-16 units, and a little for each thing around them.
+//! The host's estimate of tokens, from lengths alone: a quarter of the UTF-16 units, and a little for each thing
+//! around them.
 
 /// For the message that a result is in.
 pub const MESSAGE: u64 = 4;

@@ -1,7 +1,8 @@
-//! Walking one JSON line along its tokens: checks the grammar whole and hands the values that a format asks for to its reader.
+//! Walking one JSON line along its tokens: checks the grammar whole and hands the values that a format asks for to
+//! its reader.
 //!
-//! The walk keeps no recursion and one bit a level, so that nesting has no limit, and can stop at any token and go on with the next
-//! window of a line that is longer than memory should hold.
+//! The walk keeps no recursion and one bit a level, so that nesting has no limit, and can stop at any token and go on
+//! with the next window of a line that is longer than memory should hold.
 // One state machine, written as several functions: called and not inlined, they would cost a tenth of a scan.
 #![allow(clippy::inline_always)]
 
@@ -28,7 +29,8 @@ pub trait Shape {
     fn member(node: Node, key: &[u8]) -> Node;
     /// The node of each element of an array at `node`.
     fn element(node: Node) -> Node;
-    /// A value begins at byte `at` of the line. An earlier value of the same node is void: of duplicate keys the last wins.
+    /// A value begins at byte `at` of the line. An earlier value of the same node is void: of duplicate keys the last
+    /// wins.
     fn begin(&mut self, node: Node, kind: Kind, at: u64);
     /// The value is this string.
     fn string(&mut self, node: Node, text: &Text<'_>);
@@ -199,8 +201,8 @@ impl Walker {
         if self.depth == 0 && self.state == State::After { Ok(()) } else { Err(Broken::Short) }
     }
 
-    /// Walk along the window that was read last, up to what the next window may change, and say how many blocks of it are done
-    /// with. The structure is moved forward by as many; the caller must do the same with the bytes.
+    /// Walk along the window that was read last, up to what the next window may change, and say how many blocks of it
+    /// are done with. The structure is moved forward by as many; the caller must do the same with the bytes.
     ///
     /// `window` is the whole blocks read, and one newline behind them.
     ///
@@ -310,8 +312,8 @@ impl Walker {
         self.depth > 0 && self.kinds[(self.depth - 1) / 64] & (1 << ((self.depth - 1) % 64)) != 0
     }
 
-    /// Walk along the tokens until one does not fit. The last two of `tokens` point at a newline, which fits nowhere: at a line's end
-    /// or a window's, the walk stops there with its state kept; anywhere else the line is broken.
+    /// Walk along the tokens until one does not fit. The last two of `tokens` point at a newline, which fits nowhere:
+    /// at a line's end or a window's, the walk stops there with its state kept; anywhere else the line is broken.
     #[inline]
     fn walk<S: Shape>(
         &mut self,
@@ -331,7 +333,8 @@ impl Walker {
             state = self.end_long(key, line, structure, tokens[0] as usize, shape);
         }
         self.state = loop {
-            // The members of an object and the elements of an array have a loop each, so that the usual way through is straight.
+            // The members of an object and the elements of an array have a loop each, so that the usual way through
+            // is straight.
             let step = match state {
                 State::FirstKey | State::Key | State::Colon => self.members(state, &mut cursor, shape),
                 State::Value if self.in_object() => self.members(state, &mut cursor, shape),
@@ -593,7 +596,8 @@ fn closing_quote(line: &[u8], start: usize, next: usize) -> usize {
     end
 }
 
-/// Length of the number, `true`, `false` or `null` at the start of `bytes`, which a newline ends; `None` when there is none.
+/// Length of the number, `true`, `false` or `null` at the start of `bytes`, which a newline ends; `None` when there
+/// is none.
 #[inline]
 fn literal(bytes: &[u8]) -> Option<usize> {
     let length = match bytes[0] {

@@ -1,7 +1,7 @@
 //! Claude Code: `~/.claude/projects/*/*.jsonl`.
 //!
-//! A result is a block of `message.content` in a line of type `user`; the call that names its tool is a block of an earlier
-//! line. `toolUseResult` is a copy of the result for the user interface, which no model sees.
+//! A result is a block of `message.content` in a line of type `user`; the call that names its tool is a block of an
+//! earlier line. `toolUseResult` is a copy of the result for the user interface, which no model sees.
 
 use super::{Block, Content, Lines, MOST_ENTRIES, Measure, Name, Names, Sink, ToolResult, is};
 use crate::marker::CutForm;

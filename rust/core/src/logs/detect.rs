@@ -1,4 +1,5 @@
-//! Which format a log has, by the names of the members at the top of its lines, so that a torn or broken line tells too.
+//! Which format a log has, by the names of the members at the top of its lines, so that a torn or broken line tells
+//! too.
 
 use super::{Format, Name, Names, is};
 use crate::structure::{BLOCK, MARGIN, Stop, Structure};

@@ -1,7 +1,8 @@
 //! The `DeepSeek` Harness: `$DSH_HOME/sessions/**/session[.v4].jsonl[.zstd]`, log versions 0 and 4.
 //!
-//! A result is an event of type `tool/result`. Version 0 wraps its blocks in one of type `tool-result`, version 4 has them in the
-//! message itself, and some recordings have them in `data` without a message. A host that replaces a result appends another event.
+//! A result is an event of type `tool/result`. Version 0 wraps its blocks in one of type `tool-result`, version 4 has
+//! them in the message itself, and some recordings have them in `data` without a message. A host that replaces a
+//! result appends another event.
 
 use super::{Block, Content, Lines, Measure, Name, Names, Sink, ToolResult, integer, is};
 use crate::marker::CutForm;

@@ -1,7 +1,7 @@
 //! Session log formats, one file each: how a line says call, result, session and what else a scan counts.
 //!
-//! A format is a [`Shape`]: it names the members it asks for and gathers their values while a line is walked. At the line's end it
-//! hands what it found to a [`Sink`].
+//! A format is a [`Shape`]: it names the members it asks for and gathers their values while a line is walked. At the
+//! line's end it hands what it found to a [`Sink`].
 
 use crate::marker::CutForm;
 use crate::tokens;
@@ -194,7 +194,8 @@ impl Content {
     fn measure(&self, text: &Text<'_>, form: &CutForm) -> Measure {
         let code_points = text.code_points();
         let end = self.code_points + code_points;
-        // Nearly all texts end before the marker's place, or go on behind the end of a cut result: not one byte need be read.
+        // Nearly all texts end before the marker's place, or go on behind the end of a cut result: not one byte need
+        // be read.
         let fits_form = end <= form.head()
             || (end <= form.kept() && text.raw().is_some_and(|raw| form.raw_block_matches(self.code_points, raw)));
         Measure { code_points, utf16_units: text.utf16_units(), fits_form }

@@ -164,7 +164,8 @@ impl<'a> Merger<'a> {
         self.largest.push(Ranked { rank: self.ranked, row: Box::new(row) });
     }
 
-    /// Whether no earlier result is this one: the same call of Claude Code, whose ids are unique, or the same event of a DSH session.
+    /// Whether no earlier result is this one: the same call of Claude Code, whose ids are unique, or the same event
+    /// of a DSH session.
     fn is_new(&mut self, row: &Row) -> bool {
         let key = match (row.format, &row.call_id, &row.session, row.seq) {
             (Format::ClaudeCode, Some(call_id), ..) => hash(call_id),

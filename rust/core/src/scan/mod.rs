@@ -1,8 +1,9 @@
 //! A scan: many logs, on several threads, in bounded memory, summed in an order that does not depend on the threads.
 //!
-//! A file is read in ranges of [`RANGE`] bytes, each by one thread (`work`), which joins results to the calls it has met and sums them
-//! by tool (`join`). What is left open, results whose call lies before, is joined when the parts are put together, in the order of the
-//! files and of the ranges in them (`merge`), so that the same logs always give the same answer.
+//! A file is read in ranges of [`RANGE`] bytes, each by one thread (`work`), which joins results to the calls it has
+//! met and sums them by tool (`join`). What is left open, results whose call lies before, is joined when the parts
+//! are put together, in the order of the files and of the ranges in them (`merge`), so that the same logs always give
+//! the same answer.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -25,11 +26,12 @@ pub const RANGE: u64 = 16 << 20;
 /// Malformed lines that are located; more are counted.
 pub const LOCATED: usize = 100;
 
-/// So many calls of a file are known before those of its earliest range are forgotten, so that the memory of a scan does not grow with
-/// a file. A gigabyte of log holds some 70,000.
+/// So many calls of a file are known before those of its earliest range are forgotten, so that the memory of a scan
+/// does not grow with a file. A gigabyte of log holds some 70,000.
 pub const CALLS_KEPT: usize = 1 << 18;
 
-/// Code points of the longest cut result that a scan can tell: written in escapes throughout, it is still at hand whole.
+/// Code points of the longest cut result that a scan can tell: written in escapes throughout, it is still at hand
+/// whole.
 pub const LONGEST_CUT: u64 = CAPACITY as u64 / 2 / 12;
 
 /// More threads than this are not started: a disk has fewer readers.
@@ -196,7 +198,8 @@ pub struct Summary {
     pub malformed: Vec<Malformed>,
     /// In the order of the files.
     pub skipped: Vec<Skipped>,
-    /// The largest over the threshold, longest first; or all, in the order of the logs; or none, when they were handed over.
+    /// The largest over the threshold, longest first; or all, in the order of the logs; or none, when they were
+    /// handed over.
     pub rows: Vec<Row>,
 }
 
@@ -529,7 +532,8 @@ mod tests {
 
     #[test]
     fn many_ranges_of_a_later_file_wait_for_an_earlier_one() {
-        // The first file opens last: it tells its format only behind a long blank, and by then the other's ranges are all taken.
+        // The first file opens last: it tells its format only behind a long blank, and by then the other's ranges are
+        // all taken.
         let first = [" ".repeat(900_000).as_str(), "\n", &result("a", "x").repeat(9)].concat();
         let second = result("b", "yy").repeat(5000);
         let (_directory, paths) = files(&[first.as_bytes(), second.as_bytes()]);

@@ -26,7 +26,8 @@ pub(super) struct Shared<'a> {
     /// A file was opened, so that its ranges may be taken, or turned out to have only one.
     opened: Condvar,
     pub(super) merger: Mutex<Merger<'a>>,
-    /// Something about the merger changed: parts were put together, rows were taken, a worker ended, the scan was cancelled.
+    /// Something about the merger changed: parts were put together, rows were taken, a worker ended, the scan was
+    /// cancelled.
     merged: Condvar,
 }
 
@@ -239,8 +240,8 @@ impl<'s, 'a> Worker<'s, 'a> {
         }
     }
 
-    /// Open a file, see what it is, read its first range and leave the others to whoever is free. An error says why it is skipped; then
-    /// nothing of it was published.
+    /// Open a file, see what it is, read its first range and leave the others to whoever is free. An error says why
+    /// it is skipped; then nothing of it was published.
     fn read_file(&mut self, file: usize) -> Result<(), String> {
         let path = &self.shared.files[file];
         // Asked before the file is opened: opening a pipe waits for a writer.
@@ -297,7 +298,8 @@ impl<'s, 'a> Worker<'s, 'a> {
     fn read_compressed(&mut self, file: usize, handle: &Arc<File>, size: u64, stream: impl Read) -> Result<(), String> {
         let mut text =
             frames::decompressed(stream, Arc::clone(&self.shared.control)).map_err(|error| cannot_read(&error))?;
-        // A stream cannot be read twice: the head is kept, and what fails behind it fails again when the lines are read.
+        // A stream cannot be read twice: the head is kept, and what fails behind it fails again when the lines are
+        // read.
         let mut bytes = Vec::new();
         let failed = text.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut bytes).err();
         let seen = if bytes.len() < HEAD_BYTES { Seen::All } else { Seen::Enough };
