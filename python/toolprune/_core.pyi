@@ -6,7 +6,12 @@ from typing import Any, TypedDict, final
 __version__: str
 
 class Totals(TypedDict):
-    """Sums over every log that was read. The contract of each figure is `docs/formats.md`."""
+    """Sums over every log that was read. The contract of each figure is `docs/formats.md`.
+
+    `bytes` are those of the files on disk, `ui_copy_bytes` those of copies in them that no model sees; `code_points` are
+    characters of the results' text. `over_threshold` and `already_cut` count results. `forgotten_calls` counts results
+    that found no call in a log so long that its earliest calls were forgotten.
+    """
 
     files: int
     bytes: int
@@ -20,7 +25,10 @@ class Totals(TypedDict):
     forgotten_calls: int
 
 class ToolRow(TypedDict):
-    """The results of one tool; `tool` is None for results whose call is nowhere."""
+    """The results of one tool: how many, their code points, how many are over the threshold.
+
+    `tool` is None for results whose call is nowhere.
+    """
 
     tool: str | None
     results: int
@@ -28,7 +36,11 @@ class ToolRow(TypedDict):
     over_threshold: int
 
 class ResultRow(TypedDict):
-    """One tool result, where it stands and how long it is."""
+    """One tool result, where it stands and how long it is.
+
+    `line` counts from 1, `offset` is in bytes from 0 (of the decompressed text where the log is compressed), `tokens` is
+    the host's estimate. What a format does not know is None.
+    """
 
     path: str
     format: str
@@ -47,7 +59,7 @@ class ResultRow(TypedDict):
     sidechain: bool | None
 
 class MalformedRow(TypedDict):
-    """A line that could not be read."""
+    """A line that could not be read: its number from 1, the byte at which it begins, and what is wrong with it."""
 
     path: str
     line: int
@@ -55,17 +67,18 @@ class MalformedRow(TypedDict):
     reason: str
 
 class SkippedRow(TypedDict):
-    """A file that was not read."""
+    """A file that was not read, or not to its end, and why."""
 
     path: str
     reason: str
 
 @final
 class Scan:
-    """What a scan found. Immutable."""
+    """What a scan found. Immutable; each property makes its rows anew."""
 
     @property
-    def totals(self) -> Totals: ...
+    def totals(self) -> Totals:
+        """Sums over every log that was read."""
     @property
     def by_tool(self) -> list[ToolRow]:
         """One row a tool, the most code points first, then by name."""
@@ -73,12 +86,16 @@ class Scan:
     def malformed(self) -> list[MalformedRow]:
         """The first 100, in the order of the files."""
     @property
-    def skipped(self) -> list[SkippedRow]: ...
+    def skipped(self) -> list[SkippedRow]:
+        """In the order of the files."""
     @property
     def results(self) -> list[ResultRow]:
         """The longest over the threshold, longest first; or all results, in the order of the logs."""
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """The rows of `results` as an Arrow stream of record batches, for polars, DuckDB, pandas and pyarrow."""
+        """The rows of `results` as an Arrow stream of record batches, for polars, DuckDB, pandas and pyarrow.
+
+        A lone surrogate, which UTF-8 has no form for, becomes U+FFFD. `requested_schema` is not looked at.
+        """
 
 def scan(
     files: Sequence[str],
@@ -101,8 +118,10 @@ def scan(
     threshold (every result with `all_results`) is handed over in the order of the logs while the scan runs, and none is
     kept. `head`, `tail` and `marker` say what counts as already cut, `largest` how many results are kept.
 
-    Raises OSError never for one file among several: what cannot be opened is in `Scan.skipped`.
-    Raises KeyboardInterrupt within 200 ms of Ctrl-C, and whatever a callback raises.
+    A file that cannot be opened or read is in `Scan.skipped`, and no reason to raise.
+
+    Raises ValueError when head + marker + tail is more than 10,922 code points, KeyboardInterrupt within 200 ms of
+    Ctrl-C, and whatever a callback raises.
     """
 
 def cut(text: str, *, threshold: int, head: int, tail: int, marker: str) -> str | None:
