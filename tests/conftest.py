@@ -5,6 +5,12 @@ from pathlib import Path
 
 import pytest
 
+ELSEWHERE = {
+    *("DSH_HOME", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "XDG_CONFIG_HOME"),
+    *("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS"),
+}
+"""Variables that say where someone's files are, and what their terminal is like."""
+
 # Its assertions say what differs, as those of a test do.
 pytest.register_assert_rewrite("scanning")
 
@@ -17,7 +23,7 @@ def _nobodys_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
         monkeypatch.setenv(name, str(home))
     for name in list(os.environ):
         setting = name.startswith("TOOLPRUNE_") and name != "TOOLPRUNE_SHARED"
-        if setting or name in {"DSH_HOME", "CODEX_HOME", "XDG_CONFIG_HOME", "FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS"}:
+        if setting or name in ELSEWHERE:
             monkeypatch.delenv(name)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from scanning import command
+from toolprune.cli import settings
 
 
 def show(cwd: Path) -> dict[str, tuple[object, str]]:
@@ -35,6 +36,19 @@ def test_the_table_says_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     cells = [line.split(maxsplit=2) for line in lines]
     assert ["scan.threshold", "8192", "default"] in cells
     assert ["cut.marker", r"'[bold]\x1b[31m'", "TOOLPRUNE_CUT__MARKER"] in cells
+
+
+def test_the_files_that_were_looked_for_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "user"))
+    (tmp_path / "toolprune.toml").write_text("", encoding="utf-8")
+    user = str(settings.user_file())
+    done = command("config", "show", "--format", "json", cwd=tmp_path)
+    assert json.loads(done.stdout)["files"] == [
+        {"path": "toolprune.toml", "present": True},
+        {"path": user, "present": False},
+    ]
+    lines = command("config", "show", cwd=tmp_path).stdout.decode().splitlines()
+    assert [line.split() for line in lines[-2:]] == [["read", "toolprune.toml"], ["not", "there", user]]
 
 
 def test_a_setting_that_is_refused_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

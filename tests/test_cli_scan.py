@@ -1,5 +1,6 @@
 """`toolprune scan`: what it prints, what it says, and how it ends."""
 
+import gzip
 import json
 import os
 import re
@@ -65,13 +66,13 @@ def raising(error: str) -> str:
 
 def test_json_is_one_object_with_the_totals_and_the_rows(log: Path) -> None:
     whole = found(log)
-    assert list(whole) == [*TOTALS, "by_tool", "malformed", "skipped", "results"]
+    assert list(whole) == [*TOTALS, "by_tool", "malformed", "skipped", "results_truncated", "results"]
     assert [whole[name] for name in TOTALS] == [1, log.stat().st_size, 6, 0, 3, 21_350, 2, 0, 0, 0]
     assert whole["by_tool"] == [
         {"tool": "Read", "results": 2, "code_points": 21_345, "over_threshold": 2},
         {"tool": "Bash", "results": 1, "code_points": 5, "over_threshold": 0},
     ]
-    assert (whole["malformed"], whole["skipped"]) == ([], [])
+    assert (whole["malformed"], whole["skipped"], whole["results_truncated"]) == ([], [], False)
     assert [(row["call_id"], row["code_points"], row["line"]) for row in whole["results"]] == [
         ("c", 12_345, 6),
         ("a", 9000, 2),
@@ -155,7 +156,7 @@ def test_the_table_of_all_has_the_longest_of_all(tmp_path: Path) -> None:
     listed = text[text.index("Longest results\n") :].splitlines()[3:]
     assert [line.split()[0] for line in listed] == ["30", "30", *map(str, range(28, 10, -1)), "and"]
     assert [line.rsplit(":", 1)[1] for line in listed[:2]] == ["4", "8"]
-    assert listed[-1] == "and 5 more results (--format json)"
+    assert listed[-1] == "and 5 more results: `--all --format ndjson` lists every one"
 
 
 def test_copies_for_the_interface_are_counted_apart(tmp_path: Path) -> None:
@@ -172,32 +173,89 @@ def test_a_malformed_line_is_said_and_all_others_stand(log: Path) -> None:
     assert (whole["malformed_lines"], whole["tool_results"]) == (1, 3)
     done = command("scan", log)
     assert done.returncode == 1
-    assert done.stderr.decode().startswith(f"toolprune: 1 malformed line was passed over, first {log}:7: ")
+    assert done.stderr.decode().startswith(f"toolprune: 1 malformed line was passed over: {log}:7: ")
     assert f"{log}:7" in done.stdout.decode().split("Malformed lines")[1]
 
 
 def test_a_missing_path_beside_a_log_is_said(log: Path) -> None:
     missing = log.with_name("missing.jsonl")
     whole = found(missing, log, code=1)
-    assert whole["skipped"] == [{"path": str(missing), "reason": "no such file or directory"}]
+    assert whole["skipped"] == [{"path": str(missing), "reason": "no such file or directory: check the path"}]
     done = command("scan", missing, log)
     assert done.returncode == 1
-    sentence = f"toolprune: 1 file was skipped, first {missing}: no such file or directory\n"
+    sentence = f"toolprune: 1 path was skipped: {missing}: no such file or directory: check the path\n"
     assert done.stderr.decode() == sentence
-    assert str(missing) in done.stdout.decode().split("Skipped files")[1]
+    assert str(missing) in done.stdout.decode().split("Skipped paths")[1]
+    done = command("scan", missing, log, log.with_name("other"))
+    assert done.stderr.decode().startswith(f"toolprune: 2 paths were skipped, first {missing}: no such file")
 
 
-def test_a_missing_path_alone_is_unreadable_input(tmp_path: Path) -> None:
-    done = command("scan", tmp_path / "missing")
+@pytest.mark.parametrize(
+    ("path", "sentence"),
+    [
+        ("missing", "missing: no such file or directory: check the path"),
+        ("", "'': the path is empty: name a file or a directory"),
+        ("-", "-: standard input is not read: write it to a file, and name that"),
+        ("/dev/stdin", "/dev/stdin: standard input is not read: write it to a file, and name that"),
+        ("notes.json", "notes.json: not a session log of DSH or Claude Code"),
+        ("packed.jsonl", "packed.jsonl: compressed with gzip: unpack it first"),
+    ],
+)
+def test_where_nothing_could_be_read_the_reason_stands_on_standard_error_alone(
+    tmp_path: Path, path: str, sentence: str
+) -> None:
+    (tmp_path / "notes.json").write_bytes(b'{"to": "do"}\n')
+    (tmp_path / "packed.jsonl").write_bytes(gzip.compress(b"{}\n"))
+    for form, printed in (("table", False), ("ndjson", False), ("json", True)):
+        done = command("scan", path, "--format", form, cwd=tmp_path, stdin=subprocess.PIPE)
+        assert (done.returncode, done.stderr.decode()) == (2, f"toolprune: {sentence}\n")
+        assert bool(done.stdout) is printed
+        if printed:
+            assert len(json.loads(done.stdout)["skipped"]) == 1
+
+
+def test_every_path_that_could_not_be_read_has_its_sentence(tmp_path: Path) -> None:
+    done = command("scan", *(f"no{at}" for at in range(22)), cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert done.stderr.decode() == f"toolprune: {tmp_path}/missing: no such file or directory\n"
+    sentences = [f"toolprune: no{at}: no such file or directory: check the path" for at in range(20)]
+    assert done.stderr.decode().splitlines() == [*sentences, "toolprune: and 2 more files that could not be read"]
 
 
-def test_a_file_that_is_no_log_is_said(tmp_path: Path) -> None:
+def test_a_directory_of_nothing_but_other_files_could_not_be_read(tmp_path: Path) -> None:
     notes = tmp_path / "notes.json"
     notes.write_bytes(b'{"to": "do"}\n')
-    whole = found(tmp_path, code=1)
+    whole = found(tmp_path, code=2)
     assert [row["path"] for row in whole["skipped"]] == [str(notes)]
+
+
+def test_no_more_is_listed_than_the_setting_says(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOOLPRUNE_SCAN__LARGEST", "1")
+    lines = command("scan", log).stdout.decode().splitlines()
+    assert [line.split()[0] for line in lines[-2:]] == ["12,345", "and"]
+    assert lines[-1] == "and 1 more result: `--format ndjson` lists every one"
+    whole = found(log)
+    assert (len(whole["results"]), whole["results_truncated"]) == (1, True)
+    every = found(log, "--all")
+    assert (len(every["results"]), every["results_truncated"]) == (3, False)
+    assert len(command("scan", log, "--format", "ndjson").stdout.splitlines()) == 2
+    monkeypatch.setenv("TOOLPRUNE_SCAN__LARGEST", "0")
+    assert command("scan", log).stdout.decode().endswith("and 2 more results: `--format ndjson` lists every one\n")
+
+
+def test_the_table_lists_twenty_and_counts_the_rest(tmp_path: Path) -> None:
+    path = claude_code(tmp_path / "log.jsonl", *(("Read", f"id{at}", "x" * 9000) for at in range(23)))
+    lines = command("scan", path).stdout.decode().splitlines()
+    assert lines[-1] == "and 3 more results: `--format ndjson` lists every one"
+    assert sum(line.endswith(f"{path}:2") for line in lines) == 1
+    assert sum(f"{path}:" in line for line in lines) == 20
+
+
+def test_more_malformed_lines_than_json_lists_are_not_promised(tmp_path: Path) -> None:
+    path = claude_code(tmp_path / "log.jsonl", ("Read", "a", "x"))
+    with path.open("ab") as file:
+        file.write(b'{"tool_result"\n' * 103)
+    text = command("scan", path).stdout.decode()
+    assert text.endswith("and 83 more malformed lines: `--format json` lists the first 100\n")
 
 
 def test_results_whose_calls_may_be_forgotten_are_said(log: Path) -> None:
@@ -289,16 +347,63 @@ def test_a_path_that_is_not_utf8_comes_back_as_the_system_knows_it(tmp_path: Pat
     assert r"/\udcff.jsonl:2" in command("scan", tmp_path).stdout.decode()
 
 
-def test_numbers_stay_whole_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TTY_COMPATIBLE", "1")
-    monkeypatch.setenv("COLUMNS", "60")
-    path = tmp_path / "log.jsonl"
+def on_a_terminal(monkeypatch: pytest.MonkeyPatch, columns: int, *arguments: str | Path) -> list[str]:
+    """The lines that a terminal of so many columns shows."""
+    for name, value in (("TTY_COMPATIBLE", "1"), ("TERM", "xterm"), ("COLUMNS", str(columns))):
+        monkeypatch.setenv(name, value)
+    text = re.sub("\x1b\\[[0-9;]*m", "", command("scan", *arguments).stdout.decode())
+    lines = [line.rstrip() for line in text.splitlines()]
+    assert max(map(len, lines)) <= columns
+    return lines
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 120])
+def test_numbers_stay_whole_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
+    path = tmp_path / ("d" * 120) / "log.jsonl"
+    path.parent.mkdir()
     blanks = b"\n" * 123_456
     path.write_bytes(blanks + make_logs.log(make_logs.user(make_logs.tool_result("a", "x" * 12_345))))
-    text = re.sub("\x1b\\[[0-9;]*m", "", command("scan", path).stdout.decode())
-    assert max(map(len, text.splitlines())) <= 60
-    for number in ("12,345", "3,099", "123457", "12.3 k", "100.0%"):
+    text = "\n".join(on_a_terminal(monkeypatch, columns, path))
+    for number in ("12,345", "g.jsonl:123457", "12.3 k"):
         assert number in text
+
+
+# characters 10 + tool 4 + tokens 6 + turn 4 + a session of 36, and 3 between two: with turn, the path begins at 41.
+@pytest.mark.parametrize(
+    ("columns", "headers"),
+    [
+        (40, "characters tool where"),  # 40 - 10 - 6 - 4 - 9 = 11 for the path: tokens go too, and leave 20
+        (60, "characters tokens tool turn where"),  # 60 - 10 - 6 - 4 - 4 - 12 = 24
+        (59, "characters tokens tool where"),  # 23 with turn, 30 without
+        (120, "characters tokens tool turn session where"),  # 120 - 60 - 15 = 45
+        (114, "characters tokens tool turn where"),  # 39 with the session
+        (200, "characters tokens tool turn session where"),
+    ],
+)
+def test_columns_go_where_the_path_needs_their_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: int, headers: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = Path("d" * 60, "log.jsonl")
+    path.parent.mkdir()
+    session = {"type": "session", "id": "i" * 36, "createdAt": "2026-01-01T00:00:00Z"}
+    message = {"role": "tool", "toolCallId": "a", "content": [{"type": "text", "text": "x" * 9000}]}
+    call = {"type": "tool/call", "seq": 1, "data": {"callId": "a", "name": "bash", "turn": 1}}
+    result = {"type": "tool/result", "seq": 2, "data": {"turn": 1, "message": message}}
+    path.write_bytes(make_logs.log(session, call, result))
+    lines = on_a_terminal(monkeypatch, columns, path)
+    at = lines.index("Longest results over 8,192 characters") + 1
+    assert lines[at].split() == headers.split()
+    row = lines[at + 2]
+    assert row.split()[0] == "9,000"
+    assert row.endswith("/log.jsonl:3")
+    assert ("…" in row) is (columns < 200)
+    assert len(row) == columns or columns == 200
+
+
+def test_a_column_without_a_cell_is_left_out(log: Path) -> None:
+    lines = command("scan", log).stdout.decode().splitlines()
+    assert ["characters", "tokens", "tool", "session", "where"] in [line.split() for line in lines]
 
 
 def test_a_pipe_gets_whole_lines_without_colour(tmp_path: Path) -> None:
@@ -342,24 +447,66 @@ def test_a_fault_is_one_sentence_and_a_traceback_only_on_request(log: Path) -> N
     assert done.stderr == (
         "toolprune: RuntimeError: no luck; this is a fault of toolprune, and `toolprune --debug …` shows where\n"
     )
-    done = python(raising("RuntimeError('no luck')"), "--debug", "scan", log)
-    assert done.returncode == 2
-    assert done.stderr.startswith("Traceback (most recent call last):\n")
+    for before, after in (["--debug"], []), ([], ["--debug"]):
+        done = python(raising("RuntimeError('no luck')"), *before, "scan", log, *after)
+        assert done.returncode == 2
+        assert done.stderr.startswith("Traceback (most recent call last):\n")
+        assert done.stderr.splitlines()[-1].startswith("toolprune: RuntimeError: no luck; ")
+    missing = command("scan", "missing", "--debug")
+    assert missing.stderr == b"toolprune: missing: no such file or directory: check the path\n"
+
+
+ARGUMENTS = "--format, --threshold, --threads, --strict, --unique, --all, --debug, --help"
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "sentence"),
     [
-        ["--threshold", "0"],
-        ["--threshold", "many"],
-        ["--threshold", str(2**63)],
-        ["--threads", "-1"],
-        ["--format", "x"],
-        ["--no"],
+        (["scan", "--threshold", "0"], "--threshold is '0', and must be an integer from 1 to 2**63 - 1"),
+        (["scan", "--threshold", "many"], "--threshold is 'many', and must be an integer from 1 to 2**63 - 1"),
+        (
+            ["scan", "--threshold", str(2**63)],
+            "--threshold is '9223372036854775808', and must be an integer from 1 to 2**63 - 1",
+        ),
+        (["scan", "--threads", "-1"], "--threads is '-1', and must be an integer from 0 to 2**63 - 1"),
+        (["scan", "--format", "x"], "--format is 'x', and must be table, json or ndjson"),
+        (["config", "show", "--format", "ndjson"], "--format is 'ndjson', and must be table or json"),
+        (["scan", "--tresh", "5"], "`toolprune scan` has no option --tresh; did you mean --threshold?"),
+        (["scan", "-x"], f"`toolprune scan` has no option -x; there are {ARGUMENTS}"),
+        (["scan", "--threads"], "option '--threads' requires an argument; `toolprune --help` says what there is"),
+        (["scann"], "`toolprune` has no verb scann; did you mean scan?"),
+        (["config", "hide"], "`toolprune config` has no verb hide; there are show"),
+        (["config", "show", "x"], "`toolprune config show` takes no argument x; leave it out"),
     ],
 )
-def test_wrong_usage_ends_with_2_and_no_traceback(log: Path, arguments: list[str]) -> None:
-    done = command("scan", log, *arguments)
+def test_wrong_usage_is_one_sentence(arguments: list[str], sentence: str) -> None:
+    done = command(*arguments)
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (2, b"", f"toolprune: {sentence}\n")
+
+
+@pytest.mark.parametrize("verb", [[], ["config"]])
+def test_without_a_verb_there_is_help(verb: list[str]) -> None:
+    done = command(*verb)
     assert (done.returncode, done.stdout) == (2, b"")
-    assert b"Traceback" not in done.stderr
-    assert arguments[0].encode() in done.stderr
+    asked = command(*verb, "--help")
+    assert (asked.returncode, asked.stderr) == (0, b"")
+    assert done.stderr == asked.stdout
+
+
+def test_the_help_of_scan_fits_a_terminal_and_says_places_codes_and_an_example(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    text = command("scan", "--help").stdout.decode()
+    assert text.startswith(
+        "Usage: toolprune scan [OPTIONS] [PATH]…\n\n  See what tool results fill these session logs.\n"
+    )
+    assert max(map(len, text.splitlines())) <= 80
+    for part in (
+        "$CLAUDE_CONFIG_DIR/projects, or ~/.claude/projects\n",
+        "    2    wrong usage, or nothing that was named could be read\n",
+        "    toolprune scan ~/.claude/projects --threshold 20000\n",
+        "  --threshold N    List results of more than N code points; 8192 without it.\n",
+    ):
+        assert part in text
+    # Whole sentences beside the verbs.
+    verbs = command("--help").stdout.decode().partition("Verbs:\n")[2].splitlines()
+    assert [line.endswith(".") for line in verbs] == [True, True]

@@ -100,7 +100,9 @@ def test_what_is_no_regular_file_is_skipped_with_its_kind(tmp_path: Path, explic
             str(fifo): "a FIFO, not a regular file",
             str(server): "a socket, not a regular file",
             str(device): "a character device, not a regular file",
-            str(dangling): "no such file or directory",
+            str(dangling): "a link that leads nowhere: check where it should lead"
+            if explicit
+            else "no such file or directory",
         }
 
 
@@ -108,7 +110,7 @@ def test_what_cannot_be_reached_is_skipped_with_the_systems_reason(tmp_path: Pat
     write(tmp_path, "file")
     missing, through, endless = tmp_path / "missing", tmp_path / "file" / "x.jsonl", tmp_path / ("x" * 300)
     assert skipped(missing, through, endless) == {
-        str(missing): "no such file or directory",
+        str(missing): "no such file or directory: check the path",
         str(through): "not a directory",
         str(endless): "file name too long",
     }
@@ -182,5 +184,6 @@ def test_the_usual_places_follow_the_hosts_variables(tmp_path: Path, monkeypatch
         ("pi", f"{tmp_path}/.pi/agent/sessions"),
     ]
     monkeypatch.setenv("DSH_HOME", "/d")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", "/k")
     monkeypatch.setenv("CODEX_HOME", "/c")
-    assert [place.path for place in usual_places()][::2] == ["/d/sessions", "/c/sessions"]
+    assert [place.path for place in usual_places()][:3] == ["/d/sessions", "/k/projects", "/c/sessions"]

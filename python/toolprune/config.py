@@ -1,11 +1,12 @@
 """Every limit and default, in one validated tree."""
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from typing_extensions import Self
 
 from toolprune import defaults
+from toolprune.errors import ConfigError, nearest, shown, suggestion
 
 # The scanner counts in 64 bits.
 Positive = Annotated[int, Field(ge=1, le=2**63 - 1)]
@@ -15,12 +16,23 @@ Natural = Annotated[int, Field(ge=0, le=2**63 - 1)]
 class _Section(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
+    # Type checkers see the keys that pydantic's own says.
+    if not TYPE_CHECKING:
+
+        def __init__(self, **values: Any) -> None:
+            try:
+                super().__init__(**values)
+            except ValidationError as error:
+                raise ConfigError(
+                    f"{type(self).__name__}: {_sentence(error, list(type(self).model_fields))}"
+                ) from error
+
 
 class CutConfig(_Section):
     """How much of an over-long tool result stays. All lengths are code points, as Python's `len` counts them.
 
-    Raises pydantic.ValidationError (a ValueError) for a value that is no integer or out of range, for an unknown key,
-    and when head + marker + tail is more than the threshold: a cut result would be cut again.
+    Raises a ToolpruneError that is a ValueError, one sentence, for a value that is no integer or out of range, for an
+    unknown key, and when head + marker + tail is more than the threshold: a cut result would be cut again.
     """
 
     threshold: Positive = Field(
@@ -48,7 +60,10 @@ class ScanConfig(_Section):
         defaults.THRESHOLD, description="A result of more code points than this is over the threshold; 1 or more."
     )
     threads: Natural = Field(defaults.THREADS, description="Threads; 0 is one for each processor.")
-    largest: Natural = Field(defaults.LARGEST, description="Results over the threshold that are kept, longest first.")
+    largest: Natural = Field(
+        defaults.LARGEST,
+        description="Results over the threshold that are kept, longest first; 0 or more. A table lists 20 at most.",
+    )
 
 
 class Settings(_Section):
@@ -56,3 +71,19 @@ class Settings(_Section):
 
     cut: CutConfig = CutConfig()
     scan: ScanConfig = ScanConfig()
+
+
+def rule(error: ValidationError) -> str:
+    """What pydantic found first, without its own words around it."""
+    message = error.errors(include_url=False)[0]["msg"]
+    return message.removeprefix("Value error, ").replace("Input should", "it should")
+
+
+def _sentence(error: ValidationError, known: list[str]) -> str:
+    first = error.errors(include_url=False)[0]
+    if not first["loc"]:
+        return rule(error)
+    key = str(first["loc"][0])
+    if key not in known:
+        return f"there is no {key}; {suggestion(nearest(key, known), known)}"
+    return f"{key} = {shown(first['input'])}: {rule(error)}"

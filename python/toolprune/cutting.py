@@ -12,14 +12,23 @@ from toolprune.config import CutConfig
 _DEFAULT = CutConfig()
 
 
+def _checked(config: CutConfig) -> CutConfig:
+    if not isinstance(config, CutConfig):
+        raise TypeError(f"config is {type(config).__name__}, and must be a CutConfig, as CutConfig(threshold=8192)")
+    return config
+
+
 def cut(text: str, config: CutConfig = _DEFAULT) -> str | None:
     """Cut a text to its first `config.head` code points, the marker and its last `config.tail`.
 
     Returns None when the text is within `config.threshold`: there is nothing to do, and a result of this function is
     always within it. Lone surrogates are code points like any other.
 
+    Raises TypeError when `text` is not a str.
+
     Source: `docs/policies.md`, "The cut".
     """
+    config = _checked(config)
     return _core.cut(text, threshold=config.threshold, head=config.head, tail=config.tail, marker=config.marker)
 
 
@@ -37,6 +46,7 @@ def cut_blocks(blocks: Sequence[dict[str, Any]], config: CutConfig = _DEFAULT) -
 
     Source: `docs/policies.md`, "The cut".
     """
+    config = _checked(config)
     return _core.cut_blocks(
         blocks, threshold=config.threshold, head=config.head, tail=config.tail, marker=config.marker
     )
@@ -50,6 +60,7 @@ def is_cut(text: str, config: CutConfig = _DEFAULT) -> bool:
 
     Source: `docs/policies.md`, "The cut".
     """
+    config = _checked(config)
     return _core.is_cut(text, head=config.head, tail=config.tail, marker=config.marker)
 
 

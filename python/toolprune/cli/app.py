@@ -5,16 +5,18 @@ from typing import Annotated
 import typer
 
 from toolprune.cli import config, scan
+from toolprune.cli.outcome import Debug
+from toolprune.cli.words import Command, Group, help_when_bare
 
 app = typer.Typer(
-    help="Keep tool results from filling an agent's context, and see from your own session logs what fills it.",
-    no_args_is_help=True,
+    cls=Group,
+    invoke_without_command=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-app.command("scan")(scan.scan)
+app.command("scan", cls=Command)(scan.scan)
 app.add_typer(config.app, name="config")
 
 
@@ -28,9 +30,14 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def root(
-    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    context: typer.Context,
+    debug: Debug = False,
     version: Annotated[
         bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
     ] = False,
 ) -> None:
-    """Take the options that stand before the verb."""
+    """See what tool results fill your agents' context.
+
+    They are read from the session logs that coding agents keep.
+    """
+    help_when_bare(context)

@@ -1,6 +1,7 @@
 """How a verb ends: its exit code, and one sentence for whatever went wrong.
 
-0 done; 1 done, with something the user must know, said on standard error; 2 usage or unreadable input; 130 interrupted.
+0 done; 1 done, with something the user must know, said on standard error; 2 wrong usage, or nothing that was named
+could be read; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -11,11 +12,12 @@ import os
 import sys
 import traceback
 from enum import IntEnum
-from typing import TYPE_CHECKING, ParamSpec, cast
+from typing import TYPE_CHECKING, Annotated, ParamSpec, cast
 
 import typer
 
 from toolprune.cli.figures import harmless
+from toolprune.cli.words import wrong_usage
 from toolprune.errors import ToolpruneError
 
 if TYPE_CHECKING:
@@ -33,9 +35,27 @@ class Outcome(IntEnum):
     INTERRUPTED = 130
 
 
+DEBUG = "toolprune.debug"
+
+
+def _remember(context: typer.Context, wanted: bool) -> bool:
+    # Before the verb or after it: a context shares its `meta` with those inside it.
+    if wanted:
+        context.meta[DEBUG] = True
+    return wanted
+
+
+Debug = Annotated[
+    bool, typer.Option("--debug", callback=_remember, help="Show the traceback of an error that has one.")
+]
+"""The option that every verb takes, and that may stand before it too."""
+
+
 def say(sentence: str) -> None:
     """Tell the user something on standard error."""
-    print(f"toolprune: {harmless(sentence)}", file=sys.stderr)
+    # Where it is closed, print would take standard output.
+    if sys.stderr is not None:
+        print(f"toolprune: {harmless(sentence)}", file=sys.stderr)
 
 
 def ends(verb: Callable[P, Outcome]) -> Callable[P, None]:
@@ -56,15 +76,18 @@ def ends(verb: Callable[P, Outcome]) -> Callable[P, None]:
             outcome = Outcome.INTERRUPTED
         except Exception as error:
             _drop_output()
-            context = cast("typer.Context", kwargs["context"])
-            if context.find_root().params["debug"]:
+            if cast("typer.Context", kwargs["context"]).meta.get(DEBUG):
                 traceback.print_exc()
-            else:
-                say(_sentence(error))
-            outcome = Outcome.REFUSED
+            outcome = refuse(error)
         raise typer.Exit(outcome)
 
     return run
+
+
+def refuse(error: Exception) -> Outcome:
+    """Say what is wrong, in one sentence."""
+    say(wrong_usage(error) or _sentence(error))
+    return Outcome.REFUSED
 
 
 def _accept_any_text() -> None:

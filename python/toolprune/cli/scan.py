@@ -4,57 +4,80 @@ from __future__ import annotations
 
 import os
 import sys
-from enum import Enum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from toolprune import defaults
 from toolprune.cli.figures import plural
-from toolprune.cli.outcome import Outcome, ends, say
+from toolprune.cli.options import integer, one_of
+from toolprune.cli.outcome import Debug, Outcome, ends, say
 
 if TYPE_CHECKING:
     from toolprune._core import ResultRow
     from toolprune.logs.scan import Scan
 
-MOST = 2**63 - 1
-
-
-class Format(str, Enum):
-    """How a scan is written."""
-
-    TABLE = "table"
-    JSON = "json"
-    NDJSON = "ndjson"
+REASONS = 20
+"""Sentences about what could not be read; what is beyond is counted."""
 
 
 @ends
 def scan(
     context: typer.Context,
-    paths: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="PATH", help="Session logs or directories of them; none: the usual places."),
-    ] = None,
+    paths: Annotated[list[str] | None, typer.Argument(metavar="[PATH]…")] = None,
     format: Annotated[
-        Format, typer.Option("--format", help="table for people, json for one object, ndjson for one result a line.")
-    ] = Format.TABLE,
-    threshold: Annotated[
-        int | None,
+        str,
         typer.Option(
-            min=1, max=MOST, show_default=str(defaults.THRESHOLD), help="List results of more code points than this."
+            "--format",
+            metavar="FORMAT",
+            help="table for people, json for one object, ndjson for one result a line; table without it.",
+        ),
+    ] = "table",
+    threshold: Annotated[
+        str | None,
+        typer.Option(
+            "--threshold",
+            metavar="N",
+            help=f"List results of more than N code points; {defaults.THRESHOLD} without it.",
         ),
     ] = None,
     threads: Annotated[
-        int | None, typer.Option(min=0, max=MOST, show_default="one for each processor", help="Threads.")
+        str | None,
+        typer.Option("--threads", metavar="N", help="Threads; 0, as without it, is one for each processor."),
     ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Every line must be whole JSON.")] = False,
     unique: Annotated[bool, typer.Option("--unique", help="Count a result once where sessions repeat it.")] = False,
     every: Annotated[bool, typer.Option("--all", help="List every result, not only those over the threshold.")] = False,
+    debug: Debug = False,
 ) -> Outcome:
-    """Say what tool results fill these session logs: how many, how long, of which tools. Nothing is written."""
+    """See what tool results fill these session logs.
+
+    It says how many there are, how long, of which tools, and which are the longest. It writes no file.
+
+    PATH is a log, or a directory that is searched at any depth. Without one, the usual places are:
+
+    \b
+      DSH          $DSH_HOME/sessions, or ~/.dsh/sessions
+      Claude Code  $CLAUDE_CONFIG_DIR/projects, or ~/.claude/projects
+      Codex        $CODEX_HOME/sessions, or ~/.codex/sessions
+      pi           ~/.pi/agent/sessions
+
+    \b
+    Exit codes:
+      0    done
+      1    done, with something you must know: standard error says it
+      2    wrong usage, or nothing that was named could be read
+      130  interrupted
+
+    \b
+    Example:
+      toolprune scan ~/.claude/projects --threshold 20000
+    """  # noqa: D301 - the line of a \b keeps the paragraph after it from being filled
+    scan_as = _SCANS[one_of("--format", format, list(_SCANS))]
+    options = {"strict": strict, "unique": unique}
+    options |= _settings(integer("--threshold", threshold, least=1), integer("--threads", threads, least=0))
     places = paths or _usual_places()
-    options: dict[str, Any] = {"strict": strict, "unique": unique, **_settings(threshold, threads)}
-    found = _SCANS[format](places, every, options)
+    found = scan_as(places, every, options)
     return _end(found, places, named=bool(paths))
 
 
@@ -97,7 +120,7 @@ def _run(places: list[str], **options: Any) -> Scan:
 def _as_table(places: list[str], every: bool, options: dict[str, Any]) -> Scan:
     from toolprune.cli.tables import LISTED, Longest, scan_table
 
-    options["largest"] = LISTED
+    options["largest"] = min(LISTED, options.get("largest", defaults.LARGEST))
     if every:
         longest = Longest(LISTED)
         found = _run(places, all_results=True, on_results=longest.add, **options)
@@ -105,8 +128,7 @@ def _as_table(places: list[str], every: bool, options: dict[str, Any]) -> Scan:
     else:
         found = _run(places, **options)
         results = found.results
-    # One path that was skipped is said in the closing sentence already.
-    if found.totals["files"] or len(found.skipped) > 1:
+    if found.totals["files"]:
         scan_table(found, results, threshold=options.get("threshold", defaults.THRESHOLD), every=every)
     return found
 
@@ -127,10 +149,12 @@ def _as_json(places: list[str], every: bool, options: dict[str, Any]) -> Scan:
 
         write('{"results": [')
         found = _run(places, all_results=True, on_results=add, **options)
-        write("], " + json.dumps(_summary(found))[1:] + "\n")
+        write("], " + json.dumps({**_summary(found), "results_truncated": False})[1:] + "\n")
     else:
         found = _run(places, **options)
-        write(json.dumps({**_summary(found), "results": found.results}) + "\n")
+        results = found.results
+        truncated = len(results) < found.totals["over_threshold"]
+        write(json.dumps({**_summary(found), "results_truncated": truncated, "results": results}) + "\n")
     return found
 
 
@@ -143,7 +167,7 @@ def _as_ndjson(places: list[str], every: bool, options: dict[str, Any]) -> Scan:
     return _run(places, all_results=every, on_results=add, **options)
 
 
-_SCANS = {Format.TABLE: _as_table, Format.JSON: _as_json, Format.NDJSON: _as_ndjson}
+_SCANS = {"table": _as_table, "json": _as_json, "ndjson": _as_ndjson}
 
 
 def _summary(found: Scan) -> dict[str, Any]:
@@ -152,33 +176,41 @@ def _summary(found: Scan) -> dict[str, Any]:
 
 def _end(found: Scan, places: list[str], *, named: bool) -> Outcome:
     """Say on standard error what the user must know, and choose the exit code."""
-    if not found.totals["files"]:
-        unreadable = [path for path in places if named and not os.access(path, os.R_OK)]
-        if unreadable:
-            reasons = {row["path"]: row["reason"] for row in found.skipped}
-            say("; ".join(f"{path}: {reasons.get(path, 'cannot be read')}" for path in unreadable))
-            return Outcome.REFUSED
-        if not found.skipped:
-            where = f"in {', '.join(places)}" if places else "in the usual places"
-            say(f"no session log {where}: name the directory where your agent keeps its *.jsonl files")
-            return Outcome.NOTED
-    notes = _notes(found)
+    notes = _notes(found) if found.totals["files"] else _nothing_read(found, places)
     for note in notes:
         say(note)
+    if named and found.skipped and not found.totals["files"]:
+        return Outcome.REFUSED
     return Outcome.NOTED if notes else Outcome.DONE
+
+
+def _nothing_read(found: Scan, places: list[str]) -> list[str]:
+    skipped = found.skipped
+    if not skipped:
+        where = f"in {', '.join(places)}" if places else "in the usual places"
+        return [f"no session log {where}: name the directory where your agent keeps its *.jsonl files"]
+    reasons = [f"{row['path'] or repr('')}: {row['reason']}" for row in skipped[:REASONS]]
+    beyond = len(skipped) - len(reasons)
+    return [*reasons, f"and {plural(beyond, 'more file')} that could not be read"] if beyond else reasons
 
 
 def _notes(found: Scan) -> list[str]:
     totals, skipped = found.totals, found.skipped
     notes = []
-    if totals["malformed_lines"]:
+    if count := totals["malformed_lines"]:
         first = found.malformed[0]
-        count = plural(totals["malformed_lines"], "malformed line was", "malformed lines were")
-        notes.append(f"{count} passed over, first {first['path']}:{first['line']}: {first['reason']}")
+        where = f"{first['path']}:{first['line']}: {first['reason']}"
+        notes.append(_passed_over(count, "malformed line", "passed over", where))
     if skipped:
-        count = plural(len(skipped), "file was", "files were")
-        notes.append(f"{count} skipped, first {skipped[0]['path']}: {skipped[0]['reason']}")
+        where = f"{skipped[0]['path'] or repr('')}: {skipped[0]['reason']}"
+        notes.append(_passed_over(len(skipped), "path", "skipped", where))
     if totals["forgotten_calls"]:
-        count = plural(totals["forgotten_calls"], "result has", "results have")
-        notes.append(f"{count} no tool, perhaps because their logs hold more calls than a scan remembers")
+        results = plural(totals["forgotten_calls"], "result has", "results have")
+        notes.append(f"{results} no tool, perhaps because their logs hold more calls than a scan remembers")
     return notes
+
+
+def _passed_over(count: int, what: str, done: str, first: str) -> str:
+    if count == 1:
+        return f"1 {what} was {done}: {first}"
+    return f"{count:,} {what}s were {done}, first {first}"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+import stat
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
-from toolprune.errors import ConfigError
+from toolprune.errors import ConfigError, nearest, shown, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 PREFIX = "TOOLPRUNE_"
 BETWEEN = "__"
 PROJECT_FILE = Path("toolprune.toml")
+TESTS = "TOOLPRUNE_SHARED"
+"""The one variable that is no setting: the tests find fixtures by it."""
 DEFAULT = "default"
 
 Values = dict[str, Any]
@@ -40,11 +44,14 @@ def user_file() -> Path:
     return platformdirs.user_config_path("toolprune", appauthor=False) / "config.toml"
 
 
+def files() -> list[Path]:
+    """The config files that are looked for, the strongest first, whether or not they are there."""
+    return [PROJECT_FILE, user_file()]
+
+
 def anything_set() -> bool:
     """Whether any source but the defaults may say something; asked without loading a validator."""
-    return any(name.upper().startswith(PREFIX) for name in os.environ) or any(
-        os.path.lexists(path) for path in (PROJECT_FILE, user_file())
-    )
+    return bool(_variables()) or any(os.path.lexists(path) for path in files())
 
 
 def load(flags: Values | None = None) -> Loaded:
@@ -52,26 +59,22 @@ def load(flags: Values | None = None) -> Loaded:
 
     Raises ConfigError, one sentence, for an unknown key, a value that does not fit, and a file that cannot be read.
     """
-    from pydantic import ValidationError
-
     from toolprune.config import Settings
 
     known = keys()
     layers: list[tuple[Values, Callable[[str], str]]] = [(flags or {}, _flag), (_environment(known), _variable)]
-    for path in (PROJECT_FILE, user_file()):
+    for path in files():
         layers.append((_file(path, known), lambda _key, path=path: str(path)))  # type: ignore[misc]
 
-    tree: dict[str, dict[str, Any]] = {}
+    tree: dict[str, dict[str, Any]] = {section: {} for section in Settings.model_fields}
     sources = dict.fromkeys(known, DEFAULT)
     for values, source in reversed(layers):
         for key, value in values.items():
             section, name = key.split(".", 1)
-            tree.setdefault(section, {})[name] = value
+            tree[section][name] = value
             sources[key] = source(key)
-    try:
-        return Loaded(Settings.model_validate(tree), sources)
-    except ValidationError as error:
-        raise ConfigError(_sentence(error, sources)) from error
+    sections = {section: _section(section, values, sources) for section, values in tree.items()}
+    return Loaded(Settings(**sections), sources)
 
 
 def keys() -> list[str]:
@@ -93,8 +96,13 @@ def _variable(key: str) -> str:
     return PREFIX + key.replace(".", BETWEEN).upper()
 
 
+def _variables() -> list[str]:
+    """The environment's variables that can only be meant as settings, as they are spelled there."""
+    return [name for name in os.environ if name.upper().startswith(PREFIX) and name.upper() != TESTS]
+
+
 def _environment(known: list[str]) -> Values:
-    from pydantic_settings import BaseSettings, EnvSettingsSource, SettingsError
+    from pydantic_settings import BaseSettings, EnvSettingsSource
 
     from toolprune.config import Settings
 
@@ -103,22 +111,12 @@ def _environment(known: list[str]) -> Values:
         """The tree as pydantic-settings wants it."""
 
     variables = {_variable(key): key for key in known}
-    for name in os.environ:
-        upper = name.upper()
-        if upper.startswith(PREFIX) and upper not in variables:
-            _refuse_variable(name, list(variables))
-    try:
-        nested = EnvSettingsSource(Sourced, env_prefix=PREFIX, env_nested_delimiter=BETWEEN)()
-    except SettingsError as error:
-        raise ConfigError(f"the environment's {PREFIX}* cannot be read: {error}") from error
+    for name in _variables():
+        if name.upper() not in variables:
+            key = name.upper().removeprefix(PREFIX).replace(BETWEEN, ".").lower()
+            raise ConfigError(f"the environment variable {name} {_unknown(key, known, _variable)}")
+    nested = EnvSettingsSource(Sourced, env_prefix=PREFIX, env_nested_delimiter=BETWEEN)()
     return {key: _parsed(key, value) for key, value in _flat(nested).items()}
-
-
-def _refuse_variable(name: str, known: list[str]) -> None:
-    """Refuse a variable that was meant as a setting: it has a section, or it nearly is a setting."""
-    near = _nearest(name.upper(), known, 0.8)
-    if BETWEEN in name or near:
-        raise ConfigError(f"the environment variable {name} is no setting; {_suggestion(near, known)}")
 
 
 def _parsed(key: str, text: Any) -> Any:
@@ -136,19 +134,29 @@ def _parsed(key: str, text: Any) -> Any:
 
 
 def _file(path: Path, known: list[str]) -> Values:
-    if not path.exists():
+    if not os.path.lexists(path):
         return {}
-    from pydantic_settings import BaseSettings, TomlConfigSettingsSource
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
 
     try:
-        values = _flat(TomlConfigSettingsSource(BaseSettings, path).toml_data)
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise ConfigError(f"{path} is no regular file: make it one, or remove it")
+        # Editors of one system write a byte order mark, which TOML does not allow.
+        values = _flat(tomllib.loads(path.read_bytes().decode("utf-8-sig")))
+    except FileNotFoundError as error:
+        raise ConfigError(f"{path} is a link that leads nowhere: mend it, or remove it") from error
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
-    except ValueError as error:
+    except ConfigError:
+        raise
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{path} is not TOML: {error}") from error
     for key in values:
         if key not in known:
-            raise ConfigError(f"{path}: {key} is no setting; {_suggestion(_nearest(key, known, 0.6), known)}")
+            raise ConfigError(f"{path}: {key} {_unknown(key.lower(), known, str)}")
     return values
 
 
@@ -163,26 +171,35 @@ def _flat(nested: Mapping[str, Any]) -> Values:
     return flat
 
 
-def _nearest(key: str, known: list[str], least: float) -> str | None:
-    from difflib import get_close_matches
+def _unknown(key: str, known: list[str], spelled: Callable[[str], str]) -> str:
+    """What to say of a key that no setting has, each setting as it is spelled where the key was found."""
+    inside = [spelled(each) for each in known if each.startswith(f"{key}.")]
+    if inside:
+        return f"is a section, not a setting; its settings are {', '.join(inside)}"
+    # A bare name, as someone writes who knows the flag, means the scan's.
+    names = {each.rpartition(".")[2]: each for each in known} | {each: each for each in known}
+    near = nearest(key, list(names))
+    return f"is no setting; {suggestion(spelled(names[near]) if near else None, [spelled(each) for each in known])}"
 
-    return next(iter(get_close_matches(key, known, n=1, cutoff=least)), None)
+
+def _section(section: str, values: Values, sources: Mapping[str, str]) -> Any:
+    from pydantic import ValidationError
+
+    from toolprune.config import Settings, rule
+
+    try:
+        return Settings.model_fields[section].annotation(**values)  # type: ignore[misc]
+    except ConfigError as error:
+        found = error.__cause__
+        assert isinstance(found, ValidationError)
+        raise ConfigError(f"{_given(section, found, sources)}: {rule(found)}") from error
 
 
-def _suggestion(near: str | None, known: list[str]) -> str:
-    return f"did you mean {near}?" if near else f"there are {', '.join(known)}"
-
-
-def _sentence(error: ValidationError, sources: Mapping[str, str]) -> str:
-    """What pydantic found first, with the source of the value that it refused."""
+def _given(section: str, error: ValidationError, sources: Mapping[str, str]) -> str:
+    """What was set that pydantic refused, and where."""
     first = error.errors(include_url=False)[0]
-    key = ".".join(str(part) for part in first["loc"])
-    if key in sources:
-        given = f"{key} = {first['input']!r} (from {sources[key]})"
-    else:
-        set_here = {
-            each: source for each, source in sources.items() if each.startswith(f"{key}.") and source != DEFAULT
-        }
-        given = ", ".join(f"{each} (from {source})" for each, source in set_here.items())
-    message = first["msg"].removeprefix("Value error, ").replace("Input should", "it should")
-    return f"{given}: {message}"
+    if first["loc"]:
+        key = f"{section}.{first['loc'][0]}"
+        return f"{key} = {shown(first['input'])} (from {sources[key]})"
+    set_here = {key: source for key, source in sources.items() if key.startswith(f"{section}.") and source != DEFAULT}
+    return ", ".join(f"{key} (from {source})" for key, source in set_here.items())

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import heapq
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -25,11 +27,11 @@ LISTED = 20
 NAME_WIDTH = 48
 """Characters of a name; an id of some kilobytes would push the numbers out of sight."""
 
-SHORT_WIDTH = 16
-"""Characters of a session on a narrow terminal, where the path needs the room."""
+GAP = 3
+"""Blanks between columns."""
 
-WIDE = 140
-"""Columns of a terminal that has room for a whole session id and `path:line`."""
+LEAST_WIDTH = 40
+"""Columns of the narrowest terminal that is laid out for."""
 
 PIPE_WIDTH = 100_000
 """Columns where nobody looks: a pipe gets whole lines."""
@@ -64,18 +66,21 @@ def scan_table(found: Scan, results: Sequence[ResultRow], *, threshold: int, eve
     console = _console()
     what = "results" if every else f"results over {threshold:,} characters"
     count = found.totals["tool_results" if every else "over_threshold"]
-    _print(console, [_totals(found, threshold), *_by_tool(found, threshold)])
-    _print(console, _longest(results, what, count, wide=console.width >= WIDE))
-    _print(console, _not_read(found))
+    _print(console, [_totals(found, threshold), *_by_tool(found, threshold, console.width)])
+    _print(console, _longest(results, what, count, every=every, width=console.width))
+    _print(console, _not_read(found, console.width))
 
 
-def settings_table(rows: Sequence[dict[str, Any]]) -> None:
-    """Print settings, their values and where they came from."""
+def settings_table(rows: Sequence[dict[str, Any]], files: Sequence[dict[str, Any]]) -> None:
+    """Print settings, their values and where they came from, and the files that were looked for."""
     table = _table("setting", "value", "source")
     for row in rows:
         value = row["value"]
         table.add_row(row["setting"], Text(repr(value) if isinstance(value, str) else str(value)), _cell(row["source"]))
-    _print(_console(), [table])
+    places = Table.grid(padding=(0, 2))
+    for file in files:
+        places.add_row("read" if file["present"] else "not there", _cell(file["path"]))
+    _print(_console(), [table, _title("Files, the first that sets a value wins"), places])
 
 
 def _totals(found: Scan, threshold: int) -> Table:
@@ -97,71 +102,146 @@ def _totals(found: Scan, threshold: int) -> Table:
     return grid
 
 
-def _by_tool(found: Scan, threshold: int) -> list[Table | Text]:
+def _by_tool(found: Scan, threshold: int, width: int) -> list[Table | Text]:
     rows = found.by_tool
     if not rows:
         return []
+    listed = rows[:LISTED]
     everything = found.totals["code_points"] or 1
-    table = _table("tool", "results", "characters", "share", f"over {threshold:,}", numbers=(1, 2, 3, 4))
-    for row in rows[:LISTED]:
-        table.add_row(
-            _name(row["tool"], "(call not found)"),
-            f"{row['results']:,}",
-            count_for_people(row["code_points"]),
-            f"{row['code_points'] / everything:.1%}",
-            f"{row['over_threshold']:,}",
-        )
-    return [_title("By tool"), table, *_beyond(len(rows), "tool")]
+    columns = [
+        Column("tool", [_name(row["tool"]) for row in listed], least=8),
+        Column("results", [f"{row['results']:,}" for row in listed], number=True),
+        Column("characters", [count_for_people(row["code_points"]) for row in listed], number=True),
+        Column("share", [f"{row['code_points'] / everything:.1%}" for row in listed], number=True, leaves=12),
+        Column(f"over {threshold:,}", [f"{row['over_threshold']:,}" for row in listed], number=True, leaves=8),
+    ]
+    fitted = _fitted(columns, "tool", width)
+    return [_title("By tool"), fitted, *_beyond(len(rows) - LISTED, "more tool", "`--format json` lists every one")]
 
 
-def _longest(results: Sequence[ResultRow], what: str, count: int, *, wide: bool) -> list[Table | Text]:
-    if not results:
+def _longest(results: Sequence[ResultRow], what: str, count: int, *, every: bool, width: int) -> list[Table | Text]:
+    if not count:
         return [Text(f"\nNo {what}.")]
-    # Folding `path:line` would break the line's number in two.
-    where = ("where",) if wide else ("line", "path")
-    table = _table(
-        "characters", "tokens", "tool", "turn", "session", *where, numbers=(0, 1, 3) if wide else (0, 1, 3, 5)
+    listed = results[:LISTED]
+    columns = [
+        Column("characters", [f"{row['code_points']:,}" for row in listed], number=True),
+        Column("tokens", [f"{row['tokens']:,}" for row in listed], number=True, leaves=24),
+        Column("tool", [_name(row["tool"]) for row in listed], least=8),
+        Column("turn", ["" if row["turn"] is None else str(row["turn"]) for row in listed], number=True, leaves=24),
+        Column("session", [_name(row["session"] or "") for row in listed], leaves=40),
+        Column("where", [harmless(f"{row['path']}:{row['line']}") for row in listed], least=16, path=True),
+    ]
+    flags = "--all --format ndjson" if every else "--format ndjson"
+    beyond = _beyond(
+        count - len(listed), f"more {what.partition(' ')[0].removesuffix('s')}", f"`{flags}` lists every one"
     )
-    for row in results[:LISTED]:
-        path, line = row["path"], str(row["line"])
-        table.add_row(
-            f"{row['code_points']:,}",
-            f"{row['tokens']:,}",
-            _name(row["tool"], "(call not found)"),
-            "" if row["turn"] is None else str(row["turn"]),
-            _name(row["session"], "", NAME_WIDTH if wide else SHORT_WIDTH),
-            *((_cell(f"{path}:{line}"),) if wide else (line, _cell(path))),
-        )
-    return [_title(f"Longest {what}"), table, *_beyond(count, "result")]
+    return [_title(f"Longest {what}"), *([_fitted(columns, "where", width)] if listed else []), *beyond]
 
 
-def _not_read(found: Scan) -> list[Table | Text]:
+def _not_read(found: Scan, width: int) -> list[Table | Text]:
+    malformed = [(f"{row['path']}:{row['line']}", row["reason"]) for row in found.malformed]
+    skipped = [(row["path"], row["reason"]) for row in found.skipped]
     shown: list[Table | Text] = []
-    for title, rows, count in (
-        ("Malformed lines", [(f"{row['path']}:{row['line']}", row["reason"]) for row in found.malformed],
-         found.totals["malformed_lines"]),
-        ("Skipped files", [(row["path"], row["reason"]) for row in found.skipped], len(found.skipped)),
-    ):  # fmt: skip
+    for title, what, rows, count in (
+        ("Malformed lines", "malformed line", malformed, found.totals["malformed_lines"]),
+        ("Skipped paths", "skipped path", skipped, len(skipped)),
+    ):
         if rows:
-            table = _table("where", "why")
-            for where, why in rows[:LISTED]:
-                table.add_row(_cell(where), _cell(why))
-            shown += [_title(title), table, *_beyond(count, title.lower().removesuffix("s"))]
+            lists = "lists every one" if count == len(rows) else f"lists the first {len(rows)}"
+            shown += [_title(title), _reasons(rows[:LISTED], width)]
+            shown += _beyond(count - LISTED, f"more {what}", f"`--format json` {lists}")
     return shown
 
 
-def _beyond(count: int, what: str) -> list[Text]:
-    return [Text(f"and {plural(count - LISTED, f'more {what}')} (--format json)")] if count > LISTED else []
+def _reasons(rows: Sequence[tuple[str, str]], width: int) -> Table:
+    wheres = [harmless(where) for where, _ in rows]
+    # The reason may go on below, the place may not.
+    room = min(max(map(cell_len, wheres)), max(width // 2, width - GAP - max(cell_len(why) for _, why in rows)))
+    table = _table("where", "why")
+    table.columns[0].no_wrap = True
+    for where, (_, why) in zip(wheres, rows, strict=True):
+        table.add_row(Text(_end_of(where, room)), _cell(why))
+    return table
 
 
-def _table(*headers: str, numbers: Iterable[int] = ()) -> Table:
+def _beyond(count: int, what: str, how: str) -> list[Text]:
+    return [Text(f"and {plural(count, what)}: {how}")] if count > 0 else []
+
+
+@dataclass
+class Column:
+    """A column of a table that fits its terminal. Texts are harmless already."""
+
+    header: str
+    cells: list[str]
+    number: bool = False
+    leaves: int = 0
+    """The column is left out where the one that stretches would have less room than this."""
+    least: int = 0
+    """Room that a column of texts can do with."""
+    path: bool = False
+    """What does not fit is missing at the start: the end says more."""
+
+    @property
+    def width(self) -> int:
+        """Room that shows every cell whole."""
+        return max(map(cell_len, [self.header, *self.cells]))
+
+    def cut_to(self, width: int) -> None:
+        """Shorten the cells. Numbers are never cut."""
+        self.cells = [(_end_of if self.path else _start_of)(cell, width) for cell in self.cells]
+
+
+def _fitted(columns: Sequence[Column], stretches: str, width: int) -> Table:
+    """A table of the columns for which there is room, each row on one line.
+
+    Columns without a cell go first, then the last of those that may go, until the column that stretches has its room.
+    """
+    kept = [each for each in columns if any(each.cells)]
+    stretching = next(each for each in kept if each.header == stretches)
+    for column in reversed(columns):
+        if column.leaves and column in kept and _room(kept, stretching, width) < min(column.leaves, stretching.width):
+            kept.remove(column)
+    for column in kept:
+        lacking = stretching.least - _room(kept, stretching, width)
+        if column.least and column is not stretching and lacking > 0:
+            column.cut_to(max(column.least, column.width - lacking))
+    stretching.cut_to(max(stretching.least, _room(kept, stretching, width)))
+    table = _table(*(each.header for each in kept))
+    for shown, column in zip(table.columns, kept, strict=True):
+        shown.no_wrap = True
+        shown.justify = "right" if column.number else "left"
+    for row in zip(*(each.cells for each in kept), strict=True):
+        table.add_row(*map(Text, row))
+    return table
+
+
+def _room(columns: Sequence[Column], stretching: Column, width: int) -> int:
+    return width - sum(each.width + GAP for each in columns if each is not stretching)
+
+
+def _start_of(text: str, width: int) -> str:
+    if cell_len(text) <= width:
+        return text
+    kept = text[: width - 1]
+    while cell_len(kept) > width - 1:
+        kept = kept[:-1]
+    return f"{kept}…"
+
+
+def _end_of(text: str, width: int) -> str:
+    if cell_len(text) <= width:
+        return text
+    kept = text[len(text) - width + 1 :]
+    while cell_len(kept) > width - 1:
+        kept = kept[1:]
+    return f"…{kept}"
+
+
+def _table(*headers: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for position, header in enumerate(headers):
-        # Numbers stay whole on a narrow terminal; names and paths fold.
-        if position in numbers:
-            table.add_column(header, justify="right", no_wrap=True)
-        else:
-            table.add_column(header, overflow="fold")
+    for header in headers:
+        table.add_column(header, overflow="fold")
     return table
 
 
@@ -169,11 +249,8 @@ def _title(text: str) -> Text:
     return Text(f"\n{text}", style="bold")
 
 
-def _name(text: str | None, absent: str, width: int = NAME_WIDTH) -> Text:
-    if text is None:
-        return Text(absent, style="dim")
-    shown = harmless(text)
-    return Text(shown if len(shown) <= width else f"{shown[: width - 1]}…")
+def _name(text: str | None) -> str:
+    return "(call not found)" if text is None else _start_of(harmless(text), NAME_WIDTH)
 
 
 def _cell(text: str) -> Text:
@@ -185,6 +262,7 @@ def _console() -> Console:
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = PIPE_WIDTH
+    console.width = max(console.width, LEAST_WIDTH)
     return console
 
 

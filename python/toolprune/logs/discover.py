@@ -14,6 +14,11 @@ if TYPE_CHECKING:
 
 SUFFIXES = tuple(f".{text}{packed}" for text in ("jsonl", "json") for packed in ("", ".zst", ".zstd"))
 
+STREAMS = ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
+"""Names of standard input, which is a regular file only where the shell has put one there."""
+
+STANDARD_INPUT = "standard input is not read: write it to a file, and name that"
+
 
 @dataclass
 class Found:
@@ -42,7 +47,7 @@ def usual_places() -> list[Place]:
 
     return [
         Place("DSH", os.path.join(home_of("DSH_HOME", "~/.dsh"), "sessions")),
-        Place("Claude Code", os.path.expanduser("~/.claude/projects")),
+        Place("Claude Code", os.path.join(home_of("CLAUDE_CONFIG_DIR", "~/.claude"), "projects")),
         Place("Codex", os.path.join(home_of("CODEX_HOME", "~/.codex"), "sessions")),
         Place("pi", os.path.expanduser("~/.pi/agent/sessions")),
     ]
@@ -61,6 +66,9 @@ def discover(paths: Iterable[str]) -> Found:
         try:
             mode = os.stat(path).st_mode
             real = os.path.realpath(path)
+        except FileNotFoundError:
+            found.skip(path, _absent(path))
+            continue
         except (OSError, ValueError) as error:
             found.skip(path, _reason(error))
             continue
@@ -69,7 +77,7 @@ def discover(paths: Iterable[str]) -> Found:
         elif stat.S_ISREG(mode):
             files = iter([(path, real)])
         else:
-            found.skip(path, f"{_kind(mode)}, not a regular file")
+            found.skip(path, STANDARD_INPUT if path in STREAMS else f"{_kind(mode)}, not a regular file")
             continue
         for file, real_file in files:
             if real_file not in seen:
@@ -141,6 +149,16 @@ def _kind(mode: int) -> str:
         stat.S_IFBLK: "a block device",
     }
     return kinds.get(stat.S_IFMT(mode), "something unknown")
+
+
+def _absent(path: str) -> str:
+    if not path:
+        return "the path is empty: name a file or a directory"
+    if path == "-":
+        return STANDARD_INPUT
+    if os.path.islink(path):
+        return "a link that leads nowhere: check where it should lead"
+    return "no such file or directory: check the path"
 
 
 def _reason(error: OSError | ValueError) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from toolprune import _core, defaults
+from toolprune.errors import shown
 from toolprune.logs.discover import Found, discover
 
 if TYPE_CHECKING:
@@ -16,7 +18,18 @@ if TYPE_CHECKING:
     from toolprune.config import CutConfig
 
 
-@dataclass(frozen=True)
+PACKERS = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\0": "xz",
+    b"\x04\x22\x4d\x18": "lz4",
+    b"PK\x03\x04": "zip",
+    b"7z\xbc\xaf\x27\x1c": "7-Zip",
+}
+"""What a file begins with that someone packed, and who packs so. A scan unpacks zstd only."""
+
+
+@dataclass(frozen=True, repr=False)
 class Scan:
     """What a scan found. Lengths are code points, sizes bytes, lines count from 1, offsets are bytes from 0.
 
@@ -44,12 +57,20 @@ class Scan:
     @property
     def skipped(self) -> list[SkippedRow]:
         """Paths that were not read, each with its reason: first those that cannot be logs, then those that are none."""
-        return [*self._skipped, *self._found.skipped]
+        return list(self._skipped)
 
     @property
     def results(self) -> list[ResultRow]:
-        """The longest results over the threshold, longest first; every result, in the order of the logs, on request."""
+        """The longest results over the threshold, longest first; every result, in the order of the logs, on request.
+
+        Of the results over the threshold, `largest` are kept at most: `totals` says how many there are.
+        """
         return self._found.results
+
+    def __repr__(self) -> str:
+        totals = self.totals
+        figures = ("files", "lines", "malformed_lines", "tool_results", "code_points", "over_threshold", "already_cut")
+        return f"<Scan: {', '.join(f'{name} {totals[name]}' for name in figures)}, skipped {len(self._skipped)}>"  # type: ignore[literal-required]
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The rows of `results` as an Arrow stream of record batches (the Arrow PyCapsule interface)."""
@@ -78,7 +99,8 @@ def scan(
         all_results: keep every result, in the order of the logs, in place of the longest over the threshold.
         unique: count a result once where resumed sessions repeat it.
         strict: every line must be whole JSON, not only those that bear on what is counted.
-        largest: how many results over the threshold are kept.
+        largest: how many results over the threshold are kept, the longest of them; with `all_results` and `on_results`
+            it has no say.
         threads: 0 is one for each processor.
         cut: the cut whose outcome counts as already cut; the default is the host's.
         progress: called about ten times a second with the bytes read so far.
@@ -89,13 +111,13 @@ def scan(
         line that cannot be read is one of `malformed`.
 
     Raises:
+        TypeError: an argument has the wrong type.
         ValueError: a number is out of range.
         KeyboardInterrupt: within 200 ms of Ctrl-C.
         Whatever a callback raises.
     """
-    named = [paths] if isinstance(paths, str | os.PathLike) else paths
     return scan_files(
-        discover(os.fspath(path) for path in named),
+        discover(_named(paths)),
         threshold=threshold,
         all_results=all_results,
         unique=unique,
@@ -125,6 +147,8 @@ def scan_files(
     _check("threshold", threshold, least=1)
     _check("largest", largest, least=0)
     _check("threads", threads, least=0)
+    _check_callables(progress=progress, on_results=on_results)
+    _check_cut(cut)
     rows = _core.scan(
         found.files,
         threshold=threshold,
@@ -139,9 +163,57 @@ def scan_files(
         progress=progress,
         on_results=on_results,
     )
-    return Scan(rows, tuple(found.skipped))
+    unread: list[SkippedRow] = [{**row, "reason": _packed(row["path"]) or row["reason"]} for row in rows.skipped]
+    return Scan(rows, (*found.skipped, *unread))
+
+
+def _named(paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]]) -> list[str]:
+    """The paths as text, whether one was given or several."""
+    if isinstance(paths, str | bytes | os.PathLike):
+        paths = [paths]
+    elif not hasattr(paths, "__iter__"):
+        raise TypeError(f"paths is {type(paths).__name__}, and must be a path or an iterable of paths")
+    named = []
+    for path in paths:
+        text = os.fspath(path) if isinstance(path, os.PathLike) else path
+        if not isinstance(text, str):
+            raise TypeError(f"a path is {shown(path)}, and must be a str or an os.PathLike of str")
+        named.append(text)
+    return named
+
+
+def _packed(path: str) -> str | None:
+    """Why a packed file is no log to the scan; None for any other."""
+    try:
+        with open(path, "rb") as file:
+            start = file.read(8)
+    except OSError:
+        return None
+    packer = next((name for magic, name in PACKERS.items() if start.startswith(magic)), None)
+    return packer and f"compressed with {packer}: unpack it first"
 
 
 def _check(name: str, value: int, *, least: int) -> None:
-    if not least <= value < 2**63:
-        raise ValueError(f"{name} is {value}, and must be an integer from {least} to 2**63 - 1")
+    allowed = f"must be an integer from {least} to 2**63 - 1"
+    try:
+        number = operator.index(value)
+    except TypeError as error:
+        raise TypeError(f"{name} is {shown(value)}, and {allowed}") from error
+    if not least <= number < 2**63:
+        raise ValueError(f"{name} is {shown(number)}, and {allowed}")
+
+
+def _check_callables(**callbacks: Callable[..., None] | None) -> None:
+    for name, callback in callbacks.items():
+        if callback is not None and not callable(callback):
+            raise TypeError(f"{name} is {shown(callback)}, and must be something to call, or None")
+
+
+def _check_cut(cut: CutConfig | None) -> None:
+    if cut is None:
+        return
+    # Whoever has a CutConfig has loaded the validator already; whoever has none does without.
+    from toolprune.config import CutConfig
+
+    if not isinstance(cut, CutConfig):
+        raise TypeError(f"cut is {shown(cut)}, and must be a CutConfig, or None")
