@@ -1,5 +1,6 @@
 """Every snippet of the README runs, and prints what the README says."""
 
+import json
 import os
 import re
 import subprocess
@@ -8,6 +9,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+import toolprune
+from toolprune.cli import settings
+from toolprune.config import CutConfig, ScanConfig
 
 BUILDS = {"make demo": "toolprune scan samples"}
 """Commands that would build the package again, and what they run once it is built."""
@@ -71,6 +76,34 @@ def test_python_snippets_give_what_is_shown(repository: Path, tmp_path: Path) ->
         timeout=120,
     )
     assert done.returncode == 0, done.stdout.decode()
+
+
+def test_the_settings_that_are_shown_are_settings(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (example,) = blocks(repository, "toml")
+    (tmp_path / "toolprune.toml").write_text(example, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    loaded = settings.load().settings
+    assert loaded.scan == ScanConfig(threshold=12_000, threads=0, largest=100)
+    assert loaded.cut == CutConfig(head=2048)
+
+
+def test_every_key_of_json_is_in_the_table(repository: Path) -> None:
+    text = (repository / "README.md").read_text(encoding="utf-8")
+    table = text.partition("| key | means |")[2].partition("\n\n")[0]
+    named = {name for row in table.splitlines() for name in re.findall("`([a-z_]+)`", row.split("|")[1] if row else "")}
+    printed = json.loads(run("toolprune scan samples --format json", repository))
+    assert named == set(printed)
+    sentence = text.partition("A result has ")[2].partition("; null where")[0]
+    assert set(re.findall("`([a-z_]+)`", sentence)) == set(printed["results"][0])
+
+
+def test_every_public_name_is_in_the_table(repository: Path) -> None:
+    text = (repository / "README.md").read_text(encoding="utf-8")
+    table = text.partition("| name | does |")[2].partition("\n\n")[0]
+    named = [name for row in table.splitlines() for name in re.findall("`(\\w+)`", row.split("|")[1] if row else "")]
+    assert sorted([*named, "__version__"]) == sorted(toolprune.__all__)
 
 
 def test_links_lead_somewhere(repository: Path) -> None:

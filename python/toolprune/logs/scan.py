@@ -69,7 +69,7 @@ class Scan:
 
     def __repr__(self) -> str:
         totals = self.totals
-        figures = ("files", "lines", "malformed_lines", "tool_results", "code_points", "over_threshold", "already_cut")
+        figures = ("files", "malformed_lines", "tool_results", "code_points", "over_threshold", "already_cut")
         return f"<Scan: {', '.join(f'{name} {totals[name]}' for name in figures)}, skipped {len(self._skipped)}>"  # type: ignore[literal-required]
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
