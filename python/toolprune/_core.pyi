@@ -8,7 +8,7 @@ __version__: str
 class Totals(TypedDict):
     """Sums over every log that was read. The contract of each figure is `docs/formats.md`.
 
-    `bytes` are those of the files on disk, `ui_copy_bytes` those of copies in them that no model sees; `code_points` are
+    `bytes` are those of the files on disk, `ui_copy_bytes` those of copies that no model sees; `code_points` are
     characters of the results' text. `over_threshold` and `already_cut` count results. `forgotten_calls` counts results
     that found no call in a log so long that its earliest calls were forgotten.
     """
@@ -38,7 +38,7 @@ class ToolRow(TypedDict):
 class ResultRow(TypedDict):
     """One tool result, where it stands and how long it is.
 
-    `line` counts from 1, `offset` is in bytes from 0 (of the decompressed text where the log is compressed), `tokens` is
+    `line` counts from 1, `offset` is in bytes from 0 (of the decompressed text of a compressed log), `tokens` is
     the host's estimate. What a format does not know is None.
     """
 
