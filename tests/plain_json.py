@@ -12,7 +12,9 @@ from typing import TypeAlias
 LONGEST_NUMBER = 100_000
 
 SPACE = re.compile(rb"[ \t\r\n]*")
-NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0-9A-Za-z.+-])")
+NUMBER = re.compile(rb"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+# What ends a number or a word. One that runs into anything else is broken as a whole, so the break is where it begins.
+ENDS = re.compile(rb"[,\]} \t\r\n]|\Z")
 PLAIN_TEXT = re.compile(rb'[^"\\\x00-\x1f]*')
 ANY_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 UNIT = re.compile(rb"[0-9a-fA-F]{4}")
@@ -66,7 +68,7 @@ class _BrokenError(Exception):
 def parse(line: bytes, *, forgiving: bool = False) -> Value:
     """The value of a line. Of duplicate keys the last stands.
 
-    A forgiving reading looks at the structure only: any bytes may stand between quotes, a number may have any length.
+    A forgiving reading takes any bytes between quotes.
 
     Raises NotJsonError for anything else than one whole value between white space.
     """
@@ -168,16 +170,16 @@ class _Reader:
 
     def word(self) -> bool | None:
         for word, meaning in WORDS.items():
-            if self.line.startswith(word, self.at):
+            if self.line.startswith(word, self.at) and ENDS.match(self.line, self.at + len(word)):
                 self.at += len(word)
                 return meaning
         raise _BrokenError("no value where one must stand", self.at)
 
     def number(self) -> Number:
         match = NUMBER.match(self.line, self.at)
-        if match is None:
+        if match is None or not ENDS.match(self.line, match.end()):
             raise _BrokenError("no value where one must stand", self.at)
-        if len(match.group()) > LONGEST_NUMBER and not self.forgiving:
+        if len(match.group()) > LONGEST_NUMBER:
             raise _BrokenError(f"a number of more than {LONGEST_NUMBER} characters", self.at)
         self.at = match.end()
         return Number(match.group().decode())

@@ -16,6 +16,8 @@ from plain_json import NotJsonError, Number, Value, parse
 
 MEBIBYTE = 1 << 20
 LONGEST_NAME = 4096
+MOST_ENTRIES = 65_536
+MOST_NAME_BYTES = 8 * MEBIBYTE
 LARGEST = 1000
 MALFORMED = 100
 MARKER = "\n\n[... tool result middle pruned ...]\n\n"
@@ -266,8 +268,26 @@ def read_line(log: Log, at: int, line: bytes, strict: bool) -> None:
             malformed(log, log.lines, at, str(error))
         return
     if isinstance(top.data, dict):
+        if is_too_much(log, top):
+            malformed(log, log.lines, at, "more calls, results or names than are kept of one line")
+            return
         count = count_dsh if log.format == "dsh" else count_claude_code
         count(log, at, top)
+
+
+def is_too_much(log: Log, top: Value) -> bool:
+    """Whether a line has too many calls and results, or too long ids and names. Of a DSH line both are few."""
+    if log.format == "dsh":
+        return False
+    entries = [
+        block
+        for block in objects(member(member(top, "message"), "content"))
+        if text(block, "type") in ("tool_use", "tool_result")
+    ]
+    names = [name_member(top, "sessionId")]
+    names += [name_member(entry, name) for entry in entries for name in ("id", "name", "tool_use_id")]
+    name_bytes = sum(len(name.encode("utf-8", "surrogatepass")) for name in names if name is not None)
+    return len(entries) > MOST_ENTRIES or name_bytes > MOST_NAME_BYTES
 
 
 def bears(log: Log, value: bytes) -> bool:
@@ -405,7 +425,7 @@ def add_call(log: Log, call_id: str | None, name: str | None) -> None:
 def count_dsh(log: Log, at: int, top: Value) -> None:
     kind = text(top, "type")
     data = member(top, "data")
-    if kind == "session" and log.session is None and at + top.end < MEBIBYTE:
+    if kind == "session" and log.session is None and at + top.end <= MEBIBYTE:
         log.session = name_member(top, "id")
     if kind == "tool/call":
         add_call(log, name_member(data, "callId"), name_member(data, "name"))

@@ -2,17 +2,24 @@
 
 import json
 import os
+import shutil
+import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
+
+import zstandard
 
 import plain_reader
 import toolprune
 
 Found: TypeAlias = dict[str, Any]
 PathLike: TypeAlias = "str | os.PathLike[str]"
+
+SHARED_MEMORY = Path("/dev/shm")
 
 
 def scan(*paths: PathLike, **options: Any) -> Found:
@@ -63,20 +70,61 @@ def shared(*parts: str) -> Path:
     return Path(os.environ.get("TOOLPRUNE_SHARED", beside)).joinpath(*parts)
 
 
+def roomy_folder() -> Path:
+    """A new folder for large files, in memory where there is room; whoever asks removes it."""
+    in_memory = SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > 4 << 30
+    return Path(tempfile.mkdtemp(dir=SHARED_MEMORY if in_memory else None))
+
+
+def write_pieces(path: Path, *pieces: bytes | tuple[bytes, int]) -> None:
+    """Write pieces one after the other; a piece with a number stands that many times."""
+    with path.open("wb") as file:
+        for piece in pieces:
+            part, times = piece if isinstance(piece, tuple) else (piece, 1)
+            for _ in range(times):
+                file.write(part)
+
+
+def write_frame(path: Path, pieces: Iterable[bytes]) -> None:
+    """Write pieces as one zstd frame."""
+    with path.open("wb") as file, zstandard.ZstdCompressor(level=1).stream_writer(file) as writer:
+        for piece in pieces:
+            writer.write(piece)
+
+
+def figures(found: Found) -> tuple[int, int, int, int]:
+    """Lines, malformed lines, tool results, code points."""
+    return found["lines"], found["malformed_lines"], found["tool_results"], found["code_points"]
+
+
+def interruptible() -> None:
+    """Run in a child before its program: Ctrl-C reaches it, though whoever started the tests may ignore it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 # A process's peak includes that of the process it was forked from, so a small one stands between it and the tests.
 LAUNCHER = """
 import resource, subprocess, sys
-done = subprocess.run(sys.argv[1:], stdout=subprocess.PIPE)
-sys.stdout.buffer.write(b"%d\\n" % resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss + done.stdout)
+with open(sys.argv[1], "wb") as output:
+    done = subprocess.run(sys.argv[2:], stdout=output)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)
 sys.exit(done.returncode)
 """
 
 
+def peak_into(output: Path, *arguments: PathLike) -> int:
+    """Run `toolprune scan`, its output into a file, and give the most memory that it held, in bytes."""
+    scanning = [sys.executable, "-m", "toolprune", "scan", *map(str, arguments)]
+    line = [sys.executable, "-S", "-c", LAUNCHER, str(output), *scanning]
+    done = subprocess.run(line, capture_output=True, check=False, timeout=120)
+    assert done.returncode in (0, 1), done.stderr
+    return int(done.stdout) * 1024
+
+
 def command_peak(*arguments: PathLike) -> tuple[Found, int]:
     """What `toolprune scan --format json` prints, and the most memory that it held, in bytes."""
-    scanning = [sys.executable, "-m", "toolprune", "scan", "--format", "json", *map(str, arguments)]
-    line = [sys.executable, "-S", "-c", LAUNCHER, *scanning]
-    done = subprocess.run(line, capture_output=True, check=False, timeout=120)
-    peak, _, printed = done.stdout.partition(b"\n")
-    found: Found = json.loads(printed)
-    return found, int(peak) * 1024
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / "output.json"
+        peak = peak_into(output, "--format", "json", *arguments)
+        found: Found = json.loads(output.read_bytes())
+    return found, peak

@@ -126,6 +126,55 @@ def test_an_id_of_the_wrong_kind_is_absent(written: Any) -> None:
     assert column(found, "tool") == [None, None, None]
 
 
+@pytest.mark.parametrize(
+    ("spelled", "is_one"),
+    [
+        (b"i" * 4096, True),
+        (b"i" * 4097, False),
+        # As it stands in the log, and not as it decodes: 4,096 and 4,098 bytes.
+        (rb"\u0069" * 682 + b"i" * 4, True),
+        (rb"\u0069" * 683, False),
+        ("潮".encode() * 1365 + b"i", True),
+        ("潮".encode() * 1366, False),
+    ],
+)
+def test_an_id_or_a_name_of_more_than_4096_bytes_is_none(written: Any, spelled: bytes, is_one: bool) -> None:
+    decoded = json.loads(b'"' + spelled + b'"') if is_one else None
+    by_id = (line(assistant(tool_use("?", "Bash"))), line(user(tool_result("?", "x"))))
+    found = written(*(each.replace(b"?", spelled) for each in by_id))
+    assert (column(found, "call_id"), column(found, "tool")) == ([decoded], ["Bash" if is_one else None])
+    by_name = line(assistant(tool_use("a", "?"))).replace(b"?", spelled)
+    assert column(written(by_name, user(tool_result("a", "x"))), "tool") == [decoded]
+    in_session = line(user(tool_result("a", "x"), sessionId="?")).replace(b"?", spelled)
+    assert column(written(in_session), "session") == [decoded]
+    in_head = line(session("?")).replace(b"?", spelled)
+    assert column(written(in_head, result_v4("a", [])), "session") == [decoded]
+
+
+@pytest.mark.parametrize(("others", "expected"), [(65_535, (1, 0, 65_536)), (65_536, (1, 1, 0))])
+def test_a_line_of_more_than_65536_calls_and_results_is_malformed(
+    tmp_path: Path, others: int, expected: tuple[int, int, int]
+) -> None:
+    path = tmp_path / "s.jsonl"
+    # Blocks of other kinds do not count.
+    path.write_bytes(log(user(*[tool_result("a", "")] * others, text("x"), tool_result("b", ""))))
+    found = assert_same(path)
+    assert (found["lines"], found["malformed_lines"], found["tool_results"]) == expected
+
+
+@pytest.mark.parametrize(("name", "malformed"), [("n" * 4095, 0), ("n" * 4096, 1)])
+def test_a_line_whose_ids_and_names_take_more_than_8_mebibytes_is_malformed(
+    tmp_path: Path, name: str, malformed: int
+) -> None:
+    path = tmp_path / "s.jsonl"
+    # The session's one byte, 2,047 ids of 4,096 bytes, and one id and name that fill the rest or go one byte beyond.
+    calls = [*[tool_use("i" * 4096, None)] * 2047, tool_use("", name)]
+    path.write_bytes(log(assistant(*calls), user(tool_result("", "x"))))
+    found = assert_same(path, all_results=True)
+    assert found["malformed_lines"] == malformed
+    assert column(found, "tool") == [None if malformed else name]
+
+
 @pytest.mark.parametrize("name", [None, 7, ["Bash"]])
 def test_a_call_without_a_name_is_still_the_nearest(written: Any, name: Any) -> None:
     found = written(assistant(tool_use("a", "Bash")), assistant(tool_use("a", name)), user(tool_result("a", "x")))
@@ -269,6 +318,22 @@ def test_the_session_of_a_dsh_log_is_that_of_its_first_session_line(written: Any
         result_v4("c", []),
     ]
     assert column(written(*lines), "session") == ["first"] * 3
+
+
+def test_a_broken_session_line_names_no_session(written: Any) -> None:
+    broken = line(session("broken")).replace(b"}", b",}")
+    assert column(written(broken, session("whole"), result_v4("a", [])), "session") == ["whole"]
+
+
+@pytest.mark.parametrize(("end", "expected"), [(1 << 20, "late"), ((1 << 20) + 1, None)])
+def test_the_session_is_named_within_the_first_mebibyte(tmp_path: Path, end: int, expected: str | None) -> None:
+    # `end` bytes come before the newline of the session's line.
+    path = tmp_path / "s.jsonl"
+    first, late = log({"seq": 1, "v": "?"}), log(session("late"))
+    first = first.replace(b"?", b"x" * (end - len(first) + 1 - len(late) + 1))
+    path.write_bytes(first + late + log(result_v4("a", [])))
+    assert path.read_bytes()[end : end + 1] == b"\n"
+    assert column(assert_same(path, all_results=True), "session") == [expected]
 
 
 def test_the_id_of_a_dsh_result_is_the_first_of_three(written: Any) -> None:
@@ -473,6 +538,75 @@ def test_a_broken_line_tells_by_what_comes_before_the_break(tmp_path: Path, torn
     assert column(found, "call_id") == ["c"]
 
 
+ORDER: list[tuple[Any, str]] = [
+    ({"message": {}, "sessionId": "s", "data": 1, "payload": 1}, "codex"),
+    ({"type": "session", "message": {}, "data": 1, "seq": 1, "leafUuid": None}, "claude-code"),
+    ({"type": "session", "message": {}, "seq0": 1}, "dsh"),
+    ({"type": "session", "createdAt": 1, "message": {}}, "dsh"),
+    ({"type": "session", "message": {}}, "pi"),
+    ({"type": "message", "createdAt": 1, "message": {}}, "pi"),
+    ({"type": "message", "sessionId": "s", "message": {}}, "claude-code"),
+    ({"type": "user", "createdAt": 1, "message": {}}, "claude-code"),
+]
+
+
+@pytest.mark.parametrize(("event", "expected"), ORDER)
+def test_of_what_a_line_tells_the_first_row_counts(tmp_path: Path, event: Any, expected: str) -> None:
+    path = tmp_path / "s.jsonl"
+    for members in (event, dict(reversed(event.items()))):
+        path.write_bytes(log(members, user(tool_result("c", "c")), result_v4("d", [text("d")])))
+        found = assert_same(path, all_results=True)
+        if expected in ("codex", "pi"):
+            assert expected in scan(path)["skipped"][0]["reason"].casefold()
+            assert found["files"] == 0
+        else:
+            assert column(found, "format") == [expected]
+
+
+@pytest.mark.parametrize(
+    "torn",
+    [
+        # A number or a word that is not one is the break, and its member's value begins there.
+        b'{"sessionId":nul',
+        b'{"sessionId":nullx,"v":1}',
+        b'{"sessionId":null"v"}',
+        b'{"sessionId":1.}',
+        b'{"sessionId":' + b"1" * 100_001 + b"}",
+        b'{"v":' + b"1" * 100_001 + b',"sessionId":"s"}',
+        b'{"v":NaN,"sessionId":"s"}',
+        b'{"sessionId":}',
+        b'{"sessionId"',
+    ],
+)
+def test_a_broken_line_tells_nothing_by_what_comes_from_the_break_on(tmp_path: Path, torn: bytes) -> None:
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(log(torn, result_v4("d", [text("d")]), user(tool_result("c", "c"))))
+    found = assert_same(path, all_results=True)
+    assert column(found, "call_id") == ["d"]
+
+
+def test_a_blank_head_tells_nothing_and_what_follows_within_the_mebibyte_does(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    told = log(user(tool_result("c", "c")))
+    room = (1 << 20) - len(told)
+    for blank in (b" " * (room - 1) + b"\n", b"\n" * 2000 + b"\t\n" + b"\r" * (room - 2003) + b"\n"):
+        assert len(blank) == room
+        for stored in (blank + told, frames(blank + told)):
+            path.write_bytes(stored)
+            found = assert_same(path)
+            assert (found["tool_results"], found["lines"]) == (1, blank.count(b"\n") + 1)
+
+
+def test_a_blank_file_is_a_log_up_to_a_mebibyte(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    for size, files in (((1 << 20) - 1, 1), (1 << 20, 0), (3 << 20, 0)):
+        blank = b"\n" * 9 + b" " * (size - 9)
+        for stored in (blank, frames(blank)):
+            path.write_bytes(stored)
+            found = assert_same(path)
+            assert (found["files"], found["lines"], len(found["skipped"])) == (files, files * 10, 1 - files)
+
+
 def test_members_below_the_top_tell_nothing(tmp_path: Path) -> None:
     path = tmp_path / "s.jsonl"
     path.write_bytes(log({"v": {"message": 1, "seq": 2, "payload": 3}}, ["sessionId"], "parentUuid"))
@@ -548,6 +682,18 @@ def test_a_call_far_before_its_result_names_it(tmp_path: Path) -> None:
         {"tool": "Grep", "results": 1, "code_points": 1, "over_threshold": 0},
     ]
     assert [row["line"] for row in found[0]["results"]] == [*range(2, 502), *range(503, 1003), 1003, 1003]
+
+
+def test_the_earliest_calls_of_a_long_log_are_forgotten_and_that_is_said(tmp_path: Path) -> None:
+    path = tmp_path / "s.jsonl"
+    called = log(assistant(tool_use("?", "Bash")))
+    calls = b"".join(called.replace(b"?", b"c%d" % number) for number in range(400_000))
+    results = log(user(tool_result("c0", "x"), tool_result("c399999", "x"), tool_result("none", "x")))
+    path.write_bytes(log(user(tool_result("none", "before any is forgotten"))) + calls + results)
+    for threads in (1, 2, 3):
+        found = scan(path, all_results=True, threads=threads)
+        assert column(found, "tool") == [None, None, "Bash", None]
+        assert found["forgotten_calls"] == 2
 
 
 # Every log, whole
@@ -662,4 +808,6 @@ def test_the_samples_copies_stand_last_in_their_lines() -> None:
 
 def test_the_command_prints_what_the_function_finds() -> None:
     printed = command_json("--all", SAMPLES)
+    # Whether rows are left out is the command's to say: the function's caller chose how many there are.
+    assert printed.pop("results_truncated") is False
     assert comparable(printed) == comparable(scan(SAMPLES, all_results=True))
