@@ -3,9 +3,7 @@
 The names below are the whole public interface. Each is loaded when it is first used.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # `typing` takes its time, in which nobody would hear Ctrl-C
 if TYPE_CHECKING:
     from toolprune._core import __version__
     from toolprune.config import CutConfig
@@ -34,6 +32,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
+    from importlib import import_module
+
     for home, names in _HOMES.items():
         if name in names:
             globals()[name] = getattr(import_module(home), name)

@@ -5,17 +5,11 @@ import sys
 
 def main() -> None:
     """Run the command line and leave with its exit code (`outcome`)."""
+    # Whatever else is imported is imported inside, so that Ctrl-C is quiet from the first moment on.
     try:
-        import typer
+        from toolprune.cli.app import run
 
-        from toolprune.cli.app import app
-        from toolprune.cli.outcome import refuse
-
-        try:
-            sys.exit(app(prog_name="toolprune", standalone_mode=False))
-        except typer.Abort:
-            sys.exit(130)
-        except Exception as error:
-            sys.exit(refuse(error))
+        code = run(sys.argv[1:])
     except KeyboardInterrupt:
-        sys.exit(130)
+        code = 130
+    sys.exit(code)

@@ -1,12 +1,17 @@
 """The command line's root: its verbs and its global options."""
 
-from typing import Annotated
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from toolprune.cli import config, scan
-from toolprune.cli.outcome import Debug
+from toolprune.cli.outcome import Asked, Debug, Outcome, conclude
 from toolprune.cli.words import Command, Group, help_when_bare
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 app = typer.Typer(
     cls=Group,
@@ -41,3 +46,16 @@ def root(
     They are read from the session logs that coding agents keep.
     """
     help_when_bare(context)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line. Returns its exit code."""
+
+    def command(asked: Asked) -> Outcome:
+        # Not by calling the app, whose own words for an interrupt and a broken pipe would come first.
+        verb = typer.main.get_command(app)
+        with verb.make_context("toolprune", list(arguments), obj=asked) as context:
+            outcome: Outcome = verb.invoke(context)
+            return outcome
+
+    return conclude(command)

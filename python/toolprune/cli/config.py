@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from toolprune.cli.options import one_of
-from toolprune.cli.outcome import Debug, Outcome, ends
+from toolprune.cli.outcome import Debug, Outcome
 from toolprune.cli.words import Command, Group, help_when_bare
 
 app = typer.Typer(cls=Group, invoke_without_command=True)
@@ -20,9 +20,7 @@ def _group(context: typer.Context, debug: Debug = False) -> None:
 
 
 @app.command("show", cls=Command)
-@ends
 def show(
-    context: typer.Context,
     format: Annotated[
         str, typer.Option("--format", metavar="FORMAT", help="table for people, json for one object; table without it.")
     ] = "table",

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
+
+from toolprune.cli.streams import USUAL_HEIGHT, terminal_width
 
 if TYPE_CHECKING:
     from types import TracebackType
 
     import rich.progress
-    from typing_extensions import Self
 
 PATIENCE = 0.5
 """Seconds before a bar appears."""
@@ -37,7 +39,7 @@ class Progress:
             task.total = None
         self._bar.update(task.id, completed=done)
 
-    def __enter__(self) -> Self:
+    def __enter__(self) -> Progress:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
@@ -48,9 +50,17 @@ class Progress:
         from rich.console import Console
         from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn, TransferSpeedColumn
 
+        class Visible(Console):
+            """A console that never hides the cursor: a signal that ends the scan would leave it hidden."""
+
+            def show_cursor(self, show: bool = True) -> bool:
+                return False
+
+        # Redirected, rows that go to standard output while the bar is there would come out above it.
         bar = Progress(
             BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn(),
-            console=Console(stderr=True), transient=True,
+            console=Visible(stderr=True, width=terminal_width(sys.stderr), height=USUAL_HEIGHT),
+            transient=True, redirect_stdout=False, redirect_stderr=False,
         )  # fmt: skip
         bar.start()
         bar.add_task("scan", total=self._size())

@@ -11,7 +11,8 @@ import typer
 from toolprune import defaults
 from toolprune.cli.figures import plural
 from toolprune.cli.options import integer, one_of
-from toolprune.cli.outcome import Debug, Outcome, ends, say
+from toolprune.cli.outcome import Debug, Outcome
+from toolprune.cli.streams import say
 
 if TYPE_CHECKING:
     from toolprune._core import ResultRow
@@ -21,9 +22,7 @@ REASONS = 20
 """Sentences about what could not be read; what is beyond is counted."""
 
 
-@ends
 def scan(
-    context: typer.Context,
     paths: Annotated[list[str] | None, typer.Argument(metavar="[PATH]…")] = None,
     format: Annotated[
         str,

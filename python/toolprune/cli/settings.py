@@ -136,6 +136,19 @@ def _parsed(key: str, text: Any) -> Any:
 def _file(path: Path, known: list[str]) -> Values:
     if not os.path.lexists(path):
         return {}
+    nested = _toml(path)
+    for key in known:
+        if key in nested:
+            section, name = key.split(".")
+            raise ConfigError(f"{path}: {key} in quotes is no setting; write {name} in [{section}]")
+    values = _flat(nested)
+    for key in values:
+        if key not in known:
+            raise ConfigError(f"{path}: {key} {_unknown(key.lower(), known, str)}")
+    return values
+
+
+def _toml(path: Path) -> Values:
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -145,19 +158,18 @@ def _file(path: Path, known: list[str]) -> Values:
         if not stat.S_ISREG(os.stat(path).st_mode):
             raise ConfigError(f"{path} is no regular file: make it one, or remove it")
         # Editors of one system write a byte order mark, which TOML does not allow.
-        values = _flat(tomllib.loads(path.read_bytes().decode("utf-8-sig")))
+        nested: Values = tomllib.loads(path.read_bytes().decode("utf-8-sig"))
+        return nested
     except FileNotFoundError as error:
         raise ConfigError(f"{path} is a link that leads nowhere: mend it, or remove it") from error
     except OSError as error:
         raise ConfigError(f"{path} cannot be read: {(error.strerror or str(error)).lower()}") from error
     except ConfigError:
         raise
-    except (ValueError, RecursionError) as error:
+    except RecursionError as error:
+        raise ConfigError(f"{path} is nested too deeply: a setting is a value in a section") from error
+    except ValueError as error:
         raise ConfigError(f"{path} is not TOML: {error}") from error
-    for key in values:
-        if key not in known:
-            raise ConfigError(f"{path}: {key} {_unknown(key.lower(), known, str)}")
-    return values
 
 
 def _flat(nested: Mapping[str, Any]) -> Values:

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from toolprune.cli.figures import bytes_for_people, count_for_people, harmless, plural
+from toolprune.cli.streams import USUAL_HEIGHT, terminal_width
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -259,10 +260,9 @@ def _cell(text: str) -> Text:
 
 
 def _console() -> Console:
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = PIPE_WIDTH
-    console.width = max(console.width, LEAST_WIDTH)
+    console = Console(highlight=False, width=PIPE_WIDTH, height=USUAL_HEIGHT)
+    if console.is_terminal:
+        console.width = max(terminal_width(sys.stdout), LEAST_WIDTH)
     return console
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from toolprune.cli.streams import tell
 from toolprune.errors import ToolpruneError, nearest, suggestion
 
 if TYPE_CHECKING:
@@ -50,11 +51,11 @@ class Group(TyperGroup):
 def help_when_bare(context: typer.Context) -> None:
     """Say on standard error what there is, where no verb was named, and leave as for wrong usage."""
     if context.invoked_subcommand is None:
-        typer.echo(context.get_help(), err=True)
+        tell(f"{context.get_help()}\n")
         raise typer.Exit(2)
 
 
-def wrong_usage(error: Exception) -> str | None:
+def wrong_usage(error: BaseException) -> str | None:
     """One sentence for what typer found wrong with the arguments; None for any other error."""
     if not isinstance(error, _USAGE):
         return None
