@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
-from typing_extensions import Self
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from toolprune import defaults
 from toolprune.errors import ConfigError, nearest, shown, suggestion
@@ -42,8 +41,15 @@ class CutConfig(_Section):
     tail: Natural = Field(defaults.TAIL, description="Code points kept of the end; 0 or more.")
     marker: str = Field(defaults.MARKER, description="What stands for the middle that was cut out.")
 
+    @field_validator("marker")
+    @classmethod
+    def _is_text(cls, marker: str) -> str:
+        if any("\ud800" <= each <= "\udfff" for each in marker):
+            raise ValueError("it has a lone surrogate, which no text file can hold: leave it out")
+        return marker
+
     @model_validator(mode="after")
-    def _keeps_no_more_than_the_threshold(self) -> Self:
+    def _keeps_no_more_than_the_threshold(self) -> "CutConfig":
         kept = self.head + len(self.marker) + self.tail
         if kept > self.threshold:
             raise ValueError(
