@@ -86,7 +86,7 @@ def discover(paths: Iterable[str]) -> Found:
     return found
 
 
-class _Entry(NamedTuple):
+class _Kept(NamedTuple):
     path: str
     real: str
     is_directory: bool
@@ -95,22 +95,28 @@ class _Entry(NamedTuple):
 def _walk(path: str, real: str, found: Found) -> Iterator[tuple[str, str]]:
     """The files of a directory with a log's name, each with its real path."""
     # A stack of its own: a tree may be deeper than Python's.
-    pending = [_Entry(path, real, is_directory=True)]
+    pending = [(entry, real) for entry in _inside(path, found)]
     while pending:
-        path, real, is_directory = pending.pop()
-        if not is_directory:
-            yield path, real
+        kept = _keep(*pending.pop(), found)
+        if kept is None:
             continue
-        try:
-            with os.scandir(path) as entries:
-                inside = sorted(entries, key=lambda entry: entry.name, reverse=True)
-        except OSError as error:
-            found.skip(path, _reason(error))
-            continue
-        pending.extend(kept for entry in inside if (kept := _keep(entry, real, found)) is not None)
+        if kept.is_directory:
+            pending.extend((entry, kept.real) for entry in _inside(kept.path, found))
+        else:
+            yield kept.path, kept.real
 
 
-def _keep(entry: os.DirEntry[str], real_directory: str, found: Found) -> _Entry | None:
+def _inside(path: str, found: Found) -> list[os.DirEntry[str]]:
+    """A directory's entries, the last by name first."""
+    try:
+        with os.scandir(path) as entries:
+            return sorted(entries, key=lambda entry: entry.name, reverse=True)
+    except OSError as error:
+        found.skip(path, _reason(error))
+        return []
+
+
+def _keep(entry: os.DirEntry[str], real_directory: str, found: Found) -> _Kept | None:
     """What to do next with a directory's entry; None for nothing, noted where a log may be missed by it."""
     named = entry.name.endswith(SUFFIXES)
     try:
@@ -129,7 +135,7 @@ def _keep(entry: os.DirEntry[str], real_directory: str, found: Found) -> _Entry 
         found.skip(entry.path, f"{_kind(mode)}, not a regular file")
         return None
     real = os.path.realpath(entry.path) if linked else os.path.join(real_directory, entry.name)
-    return _Entry(entry.path, real, stat.S_ISDIR(mode))
+    return _Kept(entry.path, real, stat.S_ISDIR(mode))
 
 
 def _mode(entry: os.DirEntry[str]) -> int:
@@ -162,6 +168,8 @@ def _absent(path: str) -> str:
 
 
 def _reason(error: OSError | ValueError) -> str:
+    if isinstance(error, UnicodeEncodeError):
+        return "a lone surrogate stands in no path"
     if isinstance(error, ValueError):
         return "a NUL character stands in no path"
     return (error.strerror or type(error).__name__).lower()
