@@ -30,12 +30,14 @@ demo: build
 	@$(BIN)/toolprune scan samples
 
 test: build
-	cargo test --quiet --package toolprune-core
+	cargo test --quiet --locked --package toolprune-core
 	$(BIN)/python -m pytest
 
 check: build
 	cargo fmt --all -- --check
-	cargo clippy --workspace --all-targets -- -D warnings
+	cargo fmt --manifest-path rust/fuzz/Cargo.toml -- --check
+	cargo fmt --manifest-path benches/peers/rust/Cargo.toml -- --check
+	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -69,7 +71,7 @@ $(ENVIRONMENT): constraints.txt pyproject.toml
 
 $(PACKAGE): $(ENVIRONMENT) $(SOURCES)
 	rm -rf $(WHEELS)
-	$(BIN)/maturin build --release --quiet --interpreter $(BIN)/python --out $(WHEELS)
+	$(BIN)/maturin build --release --locked --quiet --interpreter $(BIN)/python --out $(WHEELS)
 	$(PIP) install -c constraints.txt $(WHEELS)/*.whl
 	$(PIP) install --no-deps --force-reinstall $(WHEELS)/*.whl
 	touch $@
