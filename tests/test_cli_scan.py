@@ -443,6 +443,41 @@ def test_an_interrupt_ends_with_130_and_no_traceback(log: Path) -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "toolprune: interrupted\n")
 
 
+def test_an_interrupt_of_the_first_imports_is_quiet(log: Path) -> None:
+    early = (
+        "class Early:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'typer':\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Early())"
+    )
+    done = python(early, "scan", log)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+def test_a_panic_of_the_core_is_one_sentence_and_a_traceback_only_on_request(log: Path) -> None:
+    panic = f"class PanicException(BaseException): pass\n{raising('PanicException(0)')}"
+    sentence = "toolprune: PanicException: 0; this is a fault of toolprune, and `toolprune --debug …` shows where\n"
+    done = python(panic, "scan", log)
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", sentence)
+    done = python(panic, "--debug", "scan", log)
+    assert done.returncode == 2
+    assert done.stderr.startswith("Traceback (most recent call last):\n")
+    assert done.stderr.endswith(f"\n{sentence}")
+
+
+def test_a_cut_too_long_to_be_told_is_one_sentence(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # 9,860 + 39 + 1,024 is one more than 10,922.
+    monkeypatch.setenv("TOOLPRUNE_CUT__THRESHOLD", "20000")
+    monkeypatch.setenv("TOOLPRUNE_CUT__HEAD", "9859")
+    assert command("scan", log).returncode == 0
+    monkeypatch.setenv("TOOLPRUNE_CUT__HEAD", "9860")
+    done = command("scan", log)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"toolprune: head + marker + tail is 10923: ")
+    assert done.stderr.count(b"\n") == 1
+
+
 def test_a_fault_is_one_sentence_and_a_traceback_only_on_request(log: Path) -> None:
     done = python(raising("RuntimeError('no luck')"), "scan", log)
     assert (done.returncode, done.stdout) == (2, "")

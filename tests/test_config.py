@@ -294,6 +294,29 @@ def test_a_file_that_is_not_toml_is_named(project: Path) -> None:
     assert refused().startswith("toolprune.toml is not TOML: ")
 
 
+def test_a_file_nested_beyond_measure_is_named(project: Path) -> None:
+    write(project / "toolprune.toml", f"[scan]\nthreshold = {'[' * 100_000}{']' * 100_000}\n")
+    assert refused() == "toolprune.toml is nested too deeply: a setting is a value in a section"
+
+
+def test_a_dotted_key_in_quotes_is_no_setting(project: Path) -> None:
+    write(project / "toolprune.toml", '"scan.threshold" = 5\n')
+    assert refused() == "toolprune.toml: scan.threshold in quotes is no setting; write threshold in [scan]"
+    write(project / "toolprune.toml", "scan.threshold = 5\n")
+    assert settings.load().settings.scan.threshold == 5
+
+
+@pytest.mark.parametrize("marker", ["\ud800", "…\udfff…"])
+def test_a_marker_is_text(marker: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        CutConfig(marker=marker)
+    assert str(caught.value) == (
+        f"CutConfig: marker = {marker!r}: it has a lone surrogate, which no text file can hold: leave it out"
+    )
+    # A whole character beyond the first 65,536 is none.
+    assert CutConfig(marker="\U0001f600").marker == "\U0001f600"
+
+
 def test_an_error_of_settings_is_one_of_toolprune_and_a_value_error() -> None:
     assert issubclass(ConfigError, ToolpruneError)
     assert issubclass(ConfigError, ValueError)

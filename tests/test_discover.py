@@ -36,6 +36,16 @@ def test_a_directory_gives_its_logs_at_any_depth_sorted_by_name(tmp_path: Path) 
     assert files(tmp_path) == [str(tmp_path / name) for name in expected]
 
 
+def test_what_is_skipped_comes_in_the_order_of_the_names(tmp_path: Path) -> None:
+    write(tmp_path, "b/x.jsonl", "d.jsonl")
+    for name in ("a.jsonl", "c.jsonl", "b/m.jsonl", "b/n.jsonl", "e.jsonl"):
+        os.mkfifo(tmp_path / name)
+    found = discover([str(tmp_path)])
+    expected = ["a.jsonl", "b/m.jsonl", "b/n.jsonl", "c.jsonl", "e.jsonl"]
+    assert [row["path"] for row in found.skipped] == [str(tmp_path / name) for name in expected]
+    assert found.files == [str(tmp_path / "b/x.jsonl"), str(tmp_path / "d.jsonl")]
+
+
 def test_other_names_in_a_directory_are_not_mentioned(tmp_path: Path) -> None:
     write(tmp_path, "a.txt", "jsonl", "x.jsonl.gz", "x.jsonl~", "x.JSONL", "x.zst")
     assert skipped(tmp_path) == {}

@@ -64,6 +64,14 @@ def test_an_argument_that_does_not_fit_is_named_in_one_sentence(
     assert str(caught.value) == sentence
 
 
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [("\ud800", "a lone surrogate stands in no path"), ("a\0b", "a NUL character stands in no path")],
+)
+def test_a_path_that_no_system_has_is_skipped(path: str, reason: str) -> None:
+    assert toolprune.scan(path).skipped == [{"path": path, "reason": reason}]
+
+
 def test_a_cut_wants_a_cut_config() -> None:
     sentence = "config is dict, and must be a CutConfig, as CutConfig(threshold=8192)"
     config: Any = {"threshold": 8192}
