@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import nanoarrow
+import nanoarrow  # type: ignore[import-untyped]
 import pytest
 
 import toolprune
