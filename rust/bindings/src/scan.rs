@@ -112,7 +112,7 @@ pub(crate) fn py_scan(
     let form = CutForm::new(head, tail, marker);
     if form.kept() > LONGEST_CUT {
         return Err(PyValueError::new_err(format!(
-            "head + marker + tail is {}: a scan tells cut results of at most {LONGEST_CUT} code points",
+            "head + marker + tail is {}, and a scan tells cut results of at most {LONGEST_CUT} code points: give smaller ones",
             form.kept()
         )));
     }

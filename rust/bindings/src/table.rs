@@ -1,5 +1,6 @@
 //! Results as an Arrow table, handed over without a copy (the Arrow `PyCapsule` interface).
 
+use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -46,8 +47,7 @@ fn schema() -> Schema {
 
 fn batch(schema: &Arc<Schema>, files: &[PathBuf], rows: &[Row]) -> Result<RecordBatch, ArrowError> {
     let text = |of: fn(&Row) -> Option<&[u8]>| -> ArrayRef {
-        // Arrow's text is UTF-8, which has no lone surrogates.
-        let texts = rows.iter().map(|row| of(row).map(String::from_utf8_lossy));
+        let texts = rows.iter().map(|row| of(row).map(utf8));
         Arc::new(texts.collect::<StringArray>())
     };
     let number = |of: fn(&Row) -> Option<i64>| -> ArrayRef { Arc::new(rows.iter().map(of).collect::<Int64Array>()) };
@@ -71,4 +71,20 @@ fn batch(schema: &Arc<Schema>, files: &[PathBuf], rows: &[Row]) -> Result<Record
         flag(|row| row.sidechain),
     ];
     RecordBatch::try_new(Arc::clone(schema), columns)
+}
+
+/// Arrow's text is UTF-8, which has no form for a lone surrogate: each of its three bytes in WTF-8 is invalid by itself, and the
+/// first stands for all.
+fn utf8(wtf8: &[u8]) -> Cow<'_, str> {
+    if let Ok(utf8) = std::str::from_utf8(wtf8) {
+        return Cow::Borrowed(utf8);
+    }
+    let mut text = String::with_capacity(wtf8.len());
+    for chunk in wtf8.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if chunk.invalid().first() == Some(&0xED) {
+            text.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
+    Cow::Owned(text)
 }
