@@ -11,26 +11,61 @@ use crate::logs::Format;
 /// The calls of one file's parts so far, the oldest forgotten.
 #[derive(Default)]
 struct Calls {
-    parts: VecDeque<(CallTable, Vec<Tool>)>,
+    tables: VecDeque<Table>,
     kept: usize,
     forgot: bool,
 }
 
-impl Calls {
-    /// The tool that the latest call with this id names; `None` when there is no such call.
-    fn tool(&self, call: u128) -> Option<Tool> {
-        let (table, names) = self.parts.iter().rev().find(|(table, _)| table.contains_key(&call))?;
-        Some(names[table[&call]].clone())
+/// Calls of one part as it had them, or of several small ones: a call is looked for table by table, so they must be few.
+enum Table {
+    Part(CallTable, Vec<Tool>),
+    Joined(HashMap<u128, Tool, BuildHasherDefault<AlreadyHashed>>),
+}
+
+impl Table {
+    fn len(&self) -> usize {
+        match self {
+            Self::Part(calls, _) => calls.len(),
+            Self::Joined(calls) => calls.len(),
+        }
     }
 
-    fn add(&mut self, table: CallTable, names: Vec<Tool>) {
-        if table.is_empty() {
-            return;
+    fn tool(&self, call: u128) -> Option<&Tool> {
+        match self {
+            Self::Part(calls, names) => calls.get(&call).map(|&place| &names[place]),
+            Self::Joined(calls) => calls.get(&call),
         }
-        self.kept += table.len();
-        self.parts.push_back((table, names));
-        while self.kept > CALLS_KEPT && self.parts.len() > 1 {
-            self.kept -= self.parts.pop_front().map_or(0, |(table, _)| table.len());
+    }
+}
+
+impl Calls {
+    /// A part with fewer is joined to others.
+    const SMALL: usize = 1024;
+
+    /// The tool that the latest call with this id names; `None` when there is no such call.
+    fn tool(&self, call: u128) -> Option<Tool> {
+        self.tables.iter().rev().find_map(|table| table.tool(call)).cloned()
+    }
+
+    fn add(&mut self, calls: CallTable, names: Vec<Tool>) {
+        self.kept += calls.len();
+        if calls.len() >= Self::SMALL {
+            self.tables.push_back(Table::Part(calls, names));
+        } else if !calls.is_empty() {
+            let calls = calls.into_iter().map(|(call, place)| (call, names[place].clone()));
+            match self.tables.back_mut() {
+                Some(Table::Joined(joined)) if joined.len() < Self::SMALL => {
+                    let before = joined.len();
+                    let added = calls.len();
+                    joined.extend(calls);
+                    // A call that stands in both is one call.
+                    self.kept -= before + added - joined.len();
+                }
+                _ => self.tables.push_back(Table::Joined(calls.collect())),
+            }
+        }
+        while self.kept > CALLS_KEPT && self.tables.len() > 1 {
+            self.kept -= self.tables.pop_front().map_or(0, |table| table.len());
             self.forgot = true;
         }
     }

@@ -50,7 +50,7 @@ struct Sizes {
     rows: usize,
 }
 
-const SIZES: Sizes = Sizes { range: RANGE, part: 1 << 20, waiting: 16 << 20, rows: 2048 };
+const SIZES: Sizes = Sizes { range: RANGE, part: 1 << 18, waiting: 16 << 20, rows: 2048 };
 
 /// What to count, and how.
 #[derive(Clone, Debug)]
