@@ -61,14 +61,26 @@ def run_once(command: Sequence[str], timed: Timed, scratch: str) -> None:
     os.unlink(scratch)
 
 
-def interleave(candidates: Sequence[Candidate], runs: int, scratch: str) -> dict[Candidate, Timed]:
-    """Run every candidate once, then every one again: a busy moment meets them all. One round before warms up."""
+def interleave(
+    candidates: Sequence[Candidate], runs: int, scratch: str, before: Candidate | None = None
+) -> dict[Candidate, Timed]:
+    """Run every candidate once, then every one again: a busy moment meets them all. One round before warms up.
+
+    `before` is run before each of them, untimed: whoever follows a reader of the same file finds it in the processor's
+    cache, and so all must.
+    """
+
+    def run(candidate: Candidate, timed: Timed) -> None:
+        if before is not None:
+            run_once(before.command, Timed(), scratch)
+        run_once(candidate.command, timed, scratch)
+
     for candidate in candidates:
-        run_once(candidate.command, Timed(), scratch)
+        run(candidate, Timed())
     timed = {candidate: Timed() for candidate in candidates}
     for _ in range(runs):
         for candidate in candidates:
-            run_once(candidate.command, timed[candidate], scratch)
+            run(candidate, timed[candidate])
     return timed
 
 
