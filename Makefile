@@ -37,6 +37,7 @@ check: build
 	cargo fmt --all -- --check
 	cargo fmt --manifest-path rust/fuzz/Cargo.toml -- --check
 	cargo fmt --manifest-path benches/peers/rust/Cargo.toml -- --check
+	cargo metadata --locked --quiet --format-version 1 --manifest-path rust/fuzz/Cargo.toml >/dev/null
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
