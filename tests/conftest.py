@@ -1,6 +1,9 @@
 """What every test stands on: no settings and no sessions of whoever runs it."""
 
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,8 @@ ELSEWHERE = {
     *("FORCE_COLOR", "TTY_COMPATIBLE", "COLUMNS"),
 }
 """Variables that say where someone's files are, and what their terminal is like."""
+
+SHARED_MEMORY = Path("/dev/shm")
 
 # Its assertions say what differs, as those of a test do.
 pytest.register_assert_rewrite("scanning")
@@ -25,6 +30,14 @@ def _nobodys_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.
         setting = name.startswith("TOOLPRUNE_") and name != "TOOLPRUNE_SHARED"
         if setting or name in ELSEWHERE:
             monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def roomy() -> Iterator[Path]:
+    """A folder for large files, in memory where there is room."""
+    in_memory = SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > 4 << 30
+    with tempfile.TemporaryDirectory(dir=SHARED_MEMORY if in_memory else None) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture(scope="session")

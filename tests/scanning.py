@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,8 +17,6 @@ import toolprune
 
 Found: TypeAlias = dict[str, Any]
 PathLike: TypeAlias = "str | os.PathLike[str]"
-
-SHARED_MEMORY = Path("/dev/shm")
 
 
 def scan(*paths: PathLike, **options: Any) -> Found:
@@ -68,12 +65,6 @@ def shared(*parts: str) -> Path:
     """A place among the shared fixtures, which are not part of the project."""
     beside = Path(__file__).resolve().parents[1].parent / "shared"
     return Path(os.environ.get("TOOLPRUNE_SHARED", beside)).joinpath(*parts)
-
-
-def roomy_folder() -> Path:
-    """A new folder for large files, in memory where there is room; whoever asks removes it."""
-    in_memory = SHARED_MEMORY.is_dir() and shutil.disk_usage(SHARED_MEMORY).free > 4 << 30
-    return Path(tempfile.mkdtemp(dir=SHARED_MEMORY if in_memory else None))
 
 
 def write_pieces(path: Path, *pieces: bytes | tuple[bytes, int]) -> None:

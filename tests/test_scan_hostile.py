@@ -4,31 +4,21 @@ import hashlib
 import json
 import os
 import resource
-import shutil
 import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from make_logs import assistant, frames, line, log, skippable, text, tool_result, tool_use, user
-from scanning import assert_same, command, command_json, figures, interruptible, roomy_folder, scan, write_pieces
+from scanning import assert_same, command, command_json, figures, interruptible, scan, write_pieces
 
 MEBIBYTE = 1 << 20
 ONE = line(user(tool_result("a", "x")))
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="names and counters are those of Linux")
-
-
-@pytest.fixture
-def roomy() -> Iterator[Path]:
-    """A folder for large files: in memory where there is room."""
-    folder = roomy_folder()
-    yield folder
-    shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize(("opening", "closing"), [(b"[", b"]"), (b'{"":', b"}"), (b'[{"":', b"}]")])

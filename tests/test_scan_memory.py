@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import sys
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -11,20 +10,13 @@ from pathlib import Path
 import pytest
 
 from make_logs import assistant, line, log, tool_result, tool_use, user
-from scanning import command_peak, figures, peak_into, roomy_folder, write_frame, write_pieces
+from scanning import command_peak, figures, peak_into, write_frame, write_pieces
 
 MEBIBYTE = 1 << 20
 MOST_MEMORY = 96 * MEBIBYTE
 ONE = line(user(tool_result("a", "x")))
 
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="peak memory is measured as Linux reports it")
-
-
-@pytest.fixture
-def roomy() -> Iterator[Path]:
-    folder = roomy_folder()
-    yield folder
-    shutil.rmtree(folder)
 
 
 # Lines without measure

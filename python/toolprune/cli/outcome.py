@@ -42,7 +42,7 @@ class Asked:
 def _remember(context: typer.Context, wanted: bool) -> bool:
     # Before the verb or after it.
     if wanted:
-        context.find_object(Asked).debug = True  # type: ignore[union-attr]
+        context.ensure_object(Asked).debug = True
     return wanted
 
 

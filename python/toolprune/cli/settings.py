@@ -7,7 +7,7 @@ import stat
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import platformdirs
 
@@ -16,7 +16,7 @@ from toolprune.errors import ConfigError, nearest, shown, suggestion
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from pydantic import ValidationError
+    from pydantic import BaseModel, ValidationError
 
     from toolprune.config import Settings
 
@@ -64,7 +64,7 @@ def load(flags: Values | None = None) -> Loaded:
     known = keys()
     layers: list[tuple[Values, Callable[[str], str]]] = [(flags or {}, _flag), (_environment(known), _variable)]
     for path in files():
-        layers.append((_file(path, known), lambda _key, path=path: str(path)))  # type: ignore[misc]
+        layers.append((_file(path, known), _always(str(path))))
 
     tree: dict[str, dict[str, Any]] = {section: {} for section in Settings.model_fields}
     sources = dict.fromkeys(known, DEFAULT)
@@ -81,11 +81,19 @@ def keys() -> list[str]:
     """Every setting's dotted key."""
     from toolprune.config import Settings
 
-    return [
-        f"{section}.{name}"
-        for section, field in Settings.model_fields.items()
-        for name in field.annotation.model_fields  # type: ignore[union-attr]
-    ]
+    return [f"{section}.{name}" for section in Settings.model_fields for name in _model(section).model_fields]
+
+
+def _model(section: str) -> type[BaseModel]:
+    """The model of a section: what the tree annotates it with."""
+    from toolprune.config import Settings
+
+    return cast("type[BaseModel]", Settings.model_fields[section].annotation)
+
+
+def _always(source: str) -> Callable[[str], str]:
+    """The source of every key of one file."""
+    return lambda _key: source
 
 
 def _flag(key: str) -> str:
@@ -123,12 +131,10 @@ def _parsed(key: str, text: Any) -> Any:
     """What a variable's text says as its field's type; where it is none, the text itself, for the tree to refuse."""
     from pydantic import TypeAdapter, ValidationError
 
-    from toolprune.config import Settings
-
     section, name = key.split(".")
-    field = Settings.model_fields[section].annotation.model_fields[name]  # type: ignore[union-attr]
+    field = _model(section).model_fields[name]
     try:
-        return TypeAdapter(field.annotation).validate_strings(text)
+        return TypeAdapter(cast("type[Any]", field.annotation)).validate_strings(text)
     except ValidationError:
         return text
 
@@ -197,10 +203,10 @@ def _unknown(key: str, known: list[str], spelled: Callable[[str], str]) -> str:
 def _section(section: str, values: Values, sources: Mapping[str, str]) -> Any:
     from pydantic import ValidationError
 
-    from toolprune.config import Settings, rule
+    from toolprune.config import rule
 
     try:
-        return Settings.model_fields[section].annotation(**values)  # type: ignore[misc]
+        return _model(section)(**values)
     except ConfigError as error:
         found = error.__cause__
         assert isinstance(found, ValidationError)

@@ -12,7 +12,7 @@ from toolprune.errors import shown
 from toolprune.logs.discover import Found, discover
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from toolprune._core import MalformedRow, ResultRow, SkippedRow, ToolRow, Totals
     from toolprune.config import CutConfig
@@ -68,9 +68,9 @@ class Scan:
         return self._found.results
 
     def __repr__(self) -> str:
-        totals = self.totals
+        totals: Mapping[str, object] = self.totals
         figures = ("files", "malformed_lines", "tool_results", "code_points", "over_threshold", "already_cut")
-        return f"<Scan: {', '.join(f'{name} {totals[name]}' for name in figures)}, skipped {len(self._skipped)}>"  # type: ignore[literal-required]
+        return f"<Scan: {', '.join(f'{name} {totals[name]}' for name in figures)}, skipped {len(self._skipped)}>"
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """The rows of `results` as an Arrow stream of record batches (the Arrow PyCapsule interface)."""

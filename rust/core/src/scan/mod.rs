@@ -26,7 +26,7 @@ pub const RANGE: u64 = 16 << 20;
 /// Malformed lines that are located; more are counted.
 pub const LOCATED: usize = 100;
 
-/// So many calls of a file are known before those of its earliest range are forgotten, so that the memory of a scan
+/// So many calls of a file are known before those of its earliest part are forgotten, so that the memory of a scan
 /// does not grow with a file. A gigabyte of log holds some 70,000.
 pub const CALLS_KEPT: usize = 1 << 18;
 
