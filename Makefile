@@ -67,7 +67,7 @@ $(ENVIRONMENT): constraints.txt pyproject.toml
 		{ echo "toolprune needs Python 3.10 or later: make PYTHON=python3.12 build"; exit 2; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) install -c constraints.txt --upgrade pip
-	$(PIP) install -c constraints.txt --group dev
+	$(PIP) install -c constraints.txt --group dev --group hosts
 	touch $@
 
 $(PACKAGE): $(ENVIRONMENT) $(SOURCES)
