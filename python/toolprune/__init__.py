@@ -6,13 +6,19 @@ The names below are the whole public interface. Each is loaded when it is first 
 TYPE_CHECKING = False  # `typing` takes its time, in which nobody would hear Ctrl-C
 if TYPE_CHECKING:
     from toolprune._core import __version__
-    from toolprune.config import CutConfig
+    from toolprune.config import CutConfig, GateConfig
     from toolprune.cutting import code_points, cut, cut_blocks, is_cut
+    from toolprune.defaults import DEFAULT_TOOLS
     from toolprune.errors import ToolpruneError
     from toolprune.logs.scan import scan
+    from toolprune.policy.gate import Edit, Gate
 
 __all__ = [
+    "DEFAULT_TOOLS",
     "CutConfig",
+    "Edit",
+    "Gate",
+    "GateConfig",
     "ToolpruneError",
     "__version__",
     "code_points",
@@ -24,10 +30,12 @@ __all__ = [
 
 _HOMES = {
     "toolprune._core": ("__version__",),
-    "toolprune.config": ("CutConfig",),
+    "toolprune.config": ("CutConfig", "GateConfig"),
     "toolprune.cutting": ("code_points", "cut", "cut_blocks", "is_cut"),
+    "toolprune.defaults": ("DEFAULT_TOOLS",),
     "toolprune.errors": ("ToolpruneError",),
     "toolprune.logs.scan": ("scan",),
+    "toolprune.policy.gate": ("Edit", "Gate"),
 }
 
 

@@ -1,8 +1,17 @@
 """Every limit and default, in one validated tree."""
 
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from toolprune import defaults
 from toolprune.errors import ConfigError, nearest, shown, suggestion
@@ -10,6 +19,18 @@ from toolprune.errors import ConfigError, nearest, shown, suggestion
 # The scanner counts in 64 bits.
 Positive = Annotated[int, Field(ge=1, le=2**63 - 1)]
 Natural = Annotated[int, Field(ge=0, le=2**63 - 1)]
+
+
+def _tools(value: object) -> object:
+    """The list of tools as it is kept: a frozen set, `*`, or a function."""
+    if value == "*" or callable(value):
+        return value
+    if isinstance(value, set | frozenset | list | tuple) and all(isinstance(name, str) for name in value):
+        return frozenset(value)
+    raise ValueError('it should be a set of tool names, "*" for every tool, or a function of the name')
+
+
+Tools = Annotated[frozenset[str] | Literal["*"] | Callable[[str], bool], PlainValidator(_tools)]
 
 
 class _Section(BaseModel):
@@ -70,6 +91,43 @@ class ScanConfig(_Section):
         defaults.LARGEST,
         description="Results over the threshold that are kept, longest first; 0 or more. A table lists 20 at most.",
     )
+
+
+class GateConfig(_Section):
+    """When the gate opens, which results it cuts, and how.
+
+    Raises a ToolpruneError that is a ValueError, one sentence, for an unknown key and for a value that cannot be used.
+    """
+
+    latch_tokens: Natural = Field(
+        defaults.LATCH_TOKENS, description="Tokens of a whole request at which the gate opens; 0 or more."
+    )
+    keep_views: Positive = Field(
+        defaults.KEEP_VIEWS, description="Requests that hold a result whole before it is cut; 1 or more."
+    )
+    cut: CutConfig = Field(CutConfig(), description="The cut, and the length over which a result is cut.")
+    tools: Tools = Field(
+        defaults.DEFAULT_TOOLS,
+        description='Tools whose results are cut: a set of names, "*" for every tool, or a function of the name.',
+    )
+    latch: Literal["derived", "process"] = Field(
+        "derived", description="Find the opening again in the messages, or remember it for as long as the process runs."
+    )
+    timing: Literal["immediate"] = Field("immediate", description="Cut a result as soon as it is due.")
+    meter: str = Field("auto", description="What counts tokens: auto, host, or tiktoken: with the name of an encoding.")
+    shadow: bool = Field(False, description="Decide, log and call back, and change nothing.")
+    sessions: Positive = Field(
+        defaults.SESSIONS, description="Conversations named by id that are remembered at once; 1 or more."
+    )
+
+    @field_validator("meter")
+    @classmethod
+    def _is_a_meter(cls, meter: str) -> str:
+        if meter not in ("auto", "host") and not meter.startswith("tiktoken:"):
+            raise ValueError(
+                "it should be auto, host, or tiktoken: with the name of an encoding, as tiktoken:o200k_base"
+            )
+        return meter
 
 
 class Settings(_Section):

@@ -9,6 +9,14 @@ class ConfigError(ToolpruneError, ValueError):
     """A setting that cannot be used: an unknown key, a value out of range, a file that is not TOML."""
 
 
+class MeterError(ToolpruneError):
+    """A meter that cannot count here: its library or its vocabulary is missing."""
+
+
+class MessageError(ToolpruneError, ValueError):
+    """A message that cannot be read, or a dialect of messages that is not known."""
+
+
 def shown(value: object) -> str:
     """A value as a sentence shows it: on one line, the middle of a long one left out."""
     import reprlib

@@ -1,0 +1,1 @@
+"""What a conversation costs: tokens by meter and by provider usage."""

@@ -1,0 +1,103 @@
+"""What a dialect of messages is, and what all of them read alike."""
+
+import copy
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from toolprune.cost.meter import utf16_units
+from toolprune.transcript import Message, Part
+
+Rewrite: TypeAlias = Callable[[Any], Any]
+"""From the content of a result to what stands in its place."""
+
+
+@dataclass(frozen=True)
+class Dialect:
+    """One way in which a list says what was said, called and returned.
+
+    `shows` says whether a message can be of no other dialect. `read` gives the neutral view of one message, and
+    `rewrite` a copy of one with the content of its result, or of the block at a place in it, put through a function.
+    With `runs`, all that the model says in a row is one response; else each of its messages is.
+    """
+
+    name: str
+    text_types: frozenset[str]
+    runs: bool
+    shows: Callable[[Any], bool]
+    read: Callable[[Any], Message]
+    rewrite: Callable[[Any, int | None, Rewrite], Any]
+
+
+def field(item: Any, name: str) -> Any:
+    """A field of a dict, or of an SDK's object; None where it has none."""
+    return item.get(name) if isinstance(item, dict) else getattr(item, name, None)
+
+
+def text_field(item: Any, name: str) -> str:
+    """A field that should be a text; empty where it is none."""
+    value = field(item, name)
+    return value if isinstance(value, str) else ""
+
+
+def blocks_of(item: Any) -> list[Any]:
+    """The content of a message as blocks, where it is any."""
+    content = field(item, "content")
+    return content if isinstance(content, list) else []
+
+
+def replaced(item: Any, name: str, value: Any) -> Any:
+    """A copy of a dict or of an SDK's object with another value in one field, everything else as it was."""
+    if isinstance(item, dict):
+        return {**item, name: value}
+    if hasattr(item, "model_copy"):
+        return item.model_copy(update={name: value})
+    other = copy.copy(item)
+    setattr(other, name, value)
+    return other
+
+
+def json_text(value: Any) -> str:
+    """A value as JSON without spaces, as the host measures what is no text."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
+
+
+def other(block: Any) -> Part:
+    """A block that is neither text nor call nor result."""
+    return Part("other", others=(_units(block),))
+
+
+def content_parts(content: Any, part_of: Callable[[Any], Part]) -> tuple[Part, ...]:
+    """The parts of what a message says: a text, or blocks."""
+    if isinstance(content, str):
+        return (Part("text", (content,)),)
+    return tuple(map(part_of, content)) if isinstance(content, list) else ()
+
+
+def result_content(content: Any, text_types: frozenset[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The texts of a result's content, and the lengths of its blocks that are no text: what the cut counts, and not."""
+    if isinstance(content, str):
+        return (content,), ()
+    texts, others = [], []
+    for block in content if isinstance(content, list) else ():
+        text = block.get("text") if isinstance(block, dict) and block.get("type") in text_types else None
+        if isinstance(text, str):
+            texts.append(text)
+        else:
+            others.append(_units(block))
+    return tuple(texts), tuple(others)
+
+
+def _units(block: Any) -> int:
+    # A mark for the provider's cache is no part of the prompt, and hosts move it from request to request.
+    if isinstance(block, dict) and "cache_control" in block:
+        block = {key: value for key, value in block.items() if key != "cache_control"}
+    return utf16_units(json_text(block))
+
+
+def _plain(value: Any) -> Any:
+    """What JSON has no form for: an SDK's object as its fields, anything else as the name of its type."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json", exclude_none=True)
+    return type(value).__name__

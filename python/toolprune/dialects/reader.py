@@ -1,0 +1,98 @@
+"""A list of messages read into a transcript, and only what is new of it when the list has grown.
+
+Whether a list continues the one before is found by comparing it with a picture of that one: its dicts and lists copied,
+its texts the same objects. Python compares these at the speed of memory, equal messages that the host made anew are
+equal, and a message that was changed where it stands is not.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolprune.dialects.dialect import Dialect, field
+from toolprune.errors import MessageError
+from toolprune.transcript import Message, Transcript
+
+_DEPTH = 32
+"""Levels of dicts and lists that a picture copies. What lies deeper is no part of what is read of a message, but for a
+call's arguments."""
+
+_CONTAINERS = (dict, list)
+
+
+class Reader:
+    """One conversation in one dialect, read as far as the last list went.
+
+    `certain` says that the dialect was named or shown, and is not only taken until a message shows one.
+    """
+
+    def __init__(self, dialect: Dialect, *, certain: bool) -> None:
+        self.dialect = dialect
+        self.certain = certain
+        self.transcript = Transcript()
+        self._pictures: list[Any] = []
+
+    def follow(self, messages: Sequence[Any]) -> bool:
+        """Read what this list has beyond the last one; False, and nothing read, where it does not continue that one.
+
+        Messages may differ in what is not read of them, as in the marks for a provider's cache.
+
+        Raises MessageError for a message that cannot be read.
+        """
+        known = len(self._pictures)
+        if len(messages) < known or not self._continued_by(list(messages[:known])):
+            return False
+        for position in range(known, len(messages)):
+            self._append(position, messages[position])
+        return True
+
+    def _continued_by(self, messages: list[Any]) -> bool:
+        if _equal(messages, self._pictures):
+            return True
+        for position, (message, picture) in enumerate(zip(messages, self._pictures, strict=True)):
+            if _equal(message, picture):
+                continue
+            if self._read(position, message) != self.transcript.messages[position]:
+                return False
+            self._pictures[position] = _picture(message)
+        return True
+
+    def _append(self, position: int, message: Any) -> None:
+        read = self._read(position, message)
+        follows_itself = self.dialect.runs and position > 0 and self.transcript.messages[-1].role == "assistant"
+        begins_response = read.role == "assistant" and not follows_itself
+        self._pictures.append(_picture(message))
+        self.transcript.append(read, begins_response=begins_response)
+
+    def _read(self, position: int, message: Any) -> Message:
+        if field(message, "role") is None and field(message, "type") is None:
+            raise MessageError(
+                f"messages[{position}], of type {type(message).__name__}, has neither a role nor a type: give a list "
+                "of OpenAI chat messages, OpenAI Responses items or Anthropic messages"
+            )
+        try:
+            return self.dialect.read(message)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise MessageError(
+                f"messages[{position}] cannot be read as {self.dialect.name}: {type(error).__name__}, {error}; name "
+                "another dialect, or mend the message"
+            ) from error
+
+
+def _picture(value: Any, depth: int = _DEPTH) -> Any:
+    """A copy of the dicts and lists of a value, with everything else in it the same objects."""
+    if not isinstance(value, _CONTAINERS):
+        return value
+    if isinstance(value, dict):
+        copied = dict(value)
+        for key, each in value.items():
+            if depth and isinstance(each, _CONTAINERS):
+                copied[key] = _picture(each, depth - 1)
+        return copied
+    return [_picture(each, depth - 1) if depth and isinstance(each, _CONTAINERS) else each for each in value]
+
+
+def _equal(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:  # an object of the host's that cannot be compared is read again, which tells
+        return False

@@ -1,0 +1,1 @@
+"""The policies: pure decisions, a transcript in, edits out."""

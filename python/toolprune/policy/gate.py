@@ -1,0 +1,207 @@
+"""The gate: large tool results are cut once the model has read them, and only in a conversation that has grown long.
+
+The rules are in `docs/policies.md`, "The latch" and "The gate".
+"""
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal
+
+from toolprune import dialects
+from toolprune.config import GateConfig
+from toolprune.cost.meter import Meter, meter_named
+from toolprune.cutting import cut_blocks, cut_content
+from toolprune.dialects.dialect import Dialect
+from toolprune.dialects.reader import Reader
+from toolprune.errors import shown
+from toolprune.policy.conversations import Conversations
+from toolprune.policy.walk import Walk
+from toolprune.transcript import CallKey, Result, Transcript
+
+_DEFAULT = GateConfig()
+_LOG = logging.getLogger("toolprune")
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A result that is to be shortened, by the key that its transcript gives it; lengths in code points of its text."""
+
+    key: CallKey
+    code_points_before: int
+    code_points_after: int
+    reason: str
+    tool: str | None = None
+
+
+class Gate:
+    """Decides before each request which tool results to shorten, and shortens them in lists of messages.
+
+    `on_edit` is called once for each result of a conversation, when it is first shortened. The same is logged to the
+    `toolprune` logger. A gate may be shared by threads and by conversations that are told apart by `session`.
+
+    Raises MeterError when the meter that the config names cannot count here.
+    """
+
+    def __init__(self, config: GateConfig = _DEFAULT, *, on_edit: Callable[[Edit], object] | None = None) -> None:
+        if not isinstance(config, GateConfig):
+            raise TypeError(f"config is {shown(config)}, and must be a GateConfig, as GateConfig(keep_views=3)")
+        self.config = config
+        self._on_edit = on_edit
+        self._meter = meter_named(config.meter)
+        self._conversations = Conversations(partial(_Conversation, config, self._meter), config.sessions)
+
+    def apply(
+        self,
+        messages: Sequence[Any],
+        session: object = None,
+        overhead_tokens: int = 0,
+        dialect: Literal["openai-chat", "openai-responses", "anthropic"] | None = None,
+    ) -> Sequence[Any]:
+        """The messages to send: call it before every request, with the whole history as the host keeps it.
+
+        Gives back the same object where nothing is cut, else a new list in which only the messages of cut results are
+        new. The messages given are never changed. `session` names the conversation: an id, or the host's session
+        object, which is held by weak reference; without one, a gate is one conversation. `overhead_tokens` are those
+        of what a request holds beside the messages: system prompt and tools. The dialect is recognised where it is not
+        named.
+
+        Raises TypeError when `messages` is no sequence of messages, and MessageError, a ValueError, for a message that
+        cannot be read and for an unknown dialect.
+
+        Source: `docs/policies.md`, "The gate" and "Message lists".
+        """
+        if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
+            raise TypeError(f"messages is {shown(messages)}, and must be a list of messages")
+        conversation = self._conversations.of(session)
+        with conversation.lock:
+            prompt = conversation.follow(messages, overhead_tokens, dialect)
+        if prompt.warning:
+            _LOG.warning(prompt.warning)
+        self._report(prompt.fresh)
+        if self.config.shadow:
+            return messages
+        return _rewritten(messages, prompt.due, prompt.dialect, self.config)
+
+    def decide(self, transcript: Transcript, overhead_tokens: int = 0) -> list[Edit]:
+        """What is to be shortened in the coming request, from the transcript alone and in its order.
+
+        Source: `docs/policies.md`, "The gate".
+        """
+        walk = Walk(self.config, self._meter)
+        walk.follow(transcript, overhead_tokens)
+        return [_edit(result, transcript, self.config) for result in walk.due]
+
+    def _report(self, edits: Sequence[Edit]) -> None:
+        for edit in edits:
+            _LOG.info(
+                "%s a result of %s from %d code points to %d: %s",
+                "would cut" if self.config.shadow else "cut",
+                edit.tool,
+                edit.code_points_before,
+                edit.code_points_after,
+                edit.reason,
+            )
+            if self._on_edit is not None:
+                self._on_edit(edit)
+
+
+@dataclass(frozen=True)
+class _Prompt:
+    """What was decided for one request."""
+
+    dialect: Dialect
+    due: Sequence[Result]
+    fresh: Sequence[Edit]
+    """Of what is due, what was not before."""
+    warning: str | None
+
+
+class _Conversation:
+    """One conversation as far as it was seen: what was read of it, decided and said about it."""
+
+    def __init__(self, config: GateConfig, meter: Meter) -> None:
+        self.lock = threading.Lock()
+        self._config = config
+        self._meter = meter
+        self._reader: Reader | None = None
+        self._walk = Walk(config, meter)
+        self._overhead = 0
+        self._reported: set[CallKey] = set()
+        self._warned = False
+
+    def follow(self, messages: Sequence[Any], overhead: int, dialect: str | None) -> _Prompt:
+        """Read what is new and decide; from the start, with what was decided before, where nothing else is right."""
+        reader = self._reader
+        if reader is None or not self._continues(reader, messages, dialect):
+            reader = self._begin(messages, dialect)
+        elif overhead != self._overhead:
+            self._walk = Walk(self._config, self._meter, self._walk.remembered(reader.transcript))
+        self._reader, self._overhead = reader, overhead
+        self._walk.follow(reader.transcript, overhead)
+        return _Prompt(reader.dialect, tuple(self._walk.due), self._fresh(reader.transcript), self._warning())
+
+    def _continues(self, reader: Reader, messages: Sequence[Any], dialect: str | None) -> bool:
+        if dialect is not None:
+            found: Dialect | None = dialects.named(dialect)
+        elif reader.certain:
+            found = reader.dialect
+        else:
+            found = dialects.recognised(messages[len(reader.transcript.messages) :])
+        if found is not None and found is not reader.dialect:
+            return False
+        reader.certain = found is not None
+        return reader.follow(messages)
+
+    def _begin(self, messages: Sequence[Any], dialect: str | None) -> Reader:
+        memory = None if self._reader is None else self._walk.remembered(self._reader.transcript)
+        reader = dialects.reader(messages, dialect)
+        reader.follow(messages)
+        if memory is not None:
+            memory.recognise(reader.transcript, self._config.cut.threshold)
+        self._walk = Walk(self._config, self._meter, memory)
+        return reader
+
+    def _fresh(self, transcript: Transcript) -> list[Edit]:
+        fresh = [result for result in self._walk.due if result.key not in self._reported]
+        self._reported.update(result.key for result in fresh)
+        return [_edit(result, transcript, self._config) for result in fresh]
+
+    def _warning(self) -> str | None:
+        unlisted = self._walk.only_unlisted
+        if self._warned or not unlisted:
+            return None
+        self._warned = True
+        names = ", ".join(sorted(unlisted))
+        return (
+            f"every result over {self._config.cut.threshold} code points is of a tool that is not on the gate's list, "
+            f"so nothing is cut: list it with GateConfig(tools={{*DEFAULT_TOOLS, ...}}) if it may be cut: {names}"
+        )
+
+
+def _edit(result: Result, transcript: Transcript, config: GateConfig) -> Edit:
+    blocks = [{"type": "text", "text": text} for text in transcript.part_of(result).texts]
+    cut = cut_blocks(blocks, config.cut, call_id=result.call_id) or blocks
+    return Edit(
+        key=result.key,
+        code_points_before=result.code_points,
+        code_points_after=sum(len(block["text"]) for block in cut),
+        reason=f"over {config.cut.threshold} code points and seen whole in {config.keep_views} requests",
+        tool=result.tool,
+    )
+
+
+def _rewritten(messages: Sequence[Any], due: Sequence[Result], dialect: Dialect, config: GateConfig) -> Sequence[Any]:
+    if not due:
+        return messages
+    written = list(messages)
+    for result in due:
+
+        def cut(content: Any, call_id: str = result.call_id) -> Any:
+            shortened = cut_content(content, config.cut, text_types=dialect.text_types, call_id=call_id)
+            return content if shortened is None else shortened
+
+        written[result.position] = dialect.rewrite(written[result.position], result.place, cut)
+    return written

@@ -1,0 +1,70 @@
+"""What was decided about the results of a conversation, for when the host no longer gives its messages from the start.
+
+A host that trims or summarises its history moves the results that it keeps. They are known again by their call id and
+their text.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from enum import Enum
+
+from toolprune.transcript import CallKey, Part, Result, Transcript
+
+
+class State(Enum):
+    """What was decided about a result over the threshold since the gate opened."""
+
+    FROZEN = "frozen"
+    """It was there when the gate opened, and stays whole."""
+    CUT = "cut"
+    """It was cut, and stays so."""
+    WAITING = "waiting"
+    """It came later, and is cut once it has been seen."""
+
+
+@dataclass
+class Memory:
+    """The results over the threshold that an open gate has met, in the order in which it met them."""
+
+    _states: dict[CallKey, State] = field(default_factory=dict)
+    _prints: dict[CallKey, int] = field(default_factory=dict)
+
+    def state(self, result: Result) -> State | None:
+        """What was decided about a result; None for one that is new."""
+        return self._states.get(result.key)
+
+    def keep(self, result: Result, part: Part, state: State) -> None:
+        """Remember a decision, and by what the result is to be known again."""
+        self._states[result.key] = state
+        self._prints[result.key] = _print(part)
+
+    def recognise(self, transcript: Transcript, threshold: int) -> None:
+        """Give the results of a transcript that was read anew the keys by which they are remembered.
+
+        Where one of several alike is gone it is the first, since hosts drop from the start.
+        """
+        alike: defaultdict[int, list[int]] = defaultdict(list)
+        for index, result in enumerate(transcript.results):
+            if result.code_points > threshold:
+                alike[_print(transcript.part_of(result))].append(index)
+        known: defaultdict[int, list[CallKey]] = defaultdict(list)
+        for key, print_ in self._prints.items():
+            known[print_].append(key)
+        for print_, indices in alike.items():
+            kept = known[print_][-len(indices) :]
+            for index, key in zip(indices, kept, strict=False):
+                transcript.rename(index, key)
+            for index in indices[len(kept) :]:
+                self._rename_new(transcript, index)
+
+    def _rename_new(self, transcript: Transcript, index: int) -> None:
+        """Give a result that is not remembered a key that no remembered one has."""
+        key = transcript.results[index].key
+        while key in self._states:
+            key = (key[0], key[1] + 1)
+        transcript.rename(index, key)
+
+
+def _print(part: Part) -> int:
+    """What a result is known by; good for one process."""
+    return hash((part.call_id, part.texts))

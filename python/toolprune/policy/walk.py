@@ -1,0 +1,111 @@
+"""The gate's decision, taken one message at a time.
+
+The decision about a request depends only on the messages before it, and the walk meets these in order. So one that goes
+on from where it stopped decides as one that starts anew.
+"""
+
+from collections import deque
+from collections.abc import Callable
+
+from toolprune.config import GateConfig
+from toolprune.cost.meter import Measure, Meter
+from toolprune.defaults import KEPT_TOOLS, RESTORING_TOOLS
+from toolprune.policy.memory import Memory, State
+from toolprune.transcript import Result, Transcript
+
+
+class Walk:
+    """How far a transcript was walked, and what is due in the request that comes after it.
+
+    With a `memory`, the gate is open from the start, and results that are remembered keep the state that they had.
+    """
+
+    def __init__(self, config: GateConfig, meter: Meter, memory: Memory | None = None) -> None:
+        self.due: list[Result] = []
+        self._config = config
+        self._listed = _listed(config)
+        self._measure = Measure(meter)
+        self._memory = memory
+        self._opening: int | None = None if memory is None else 0
+        self._reached = memory is not None
+        self._messages = self._results = self._responses = 0
+        self._waiting: deque[Result] = deque()
+        self._unlisted: set[str] = set()
+        self._sees_listed = False
+
+    @property
+    def only_unlisted(self) -> set[str]:
+        """The tools of results over the threshold, where the gate is open and could cut none of them."""
+        return self._unlisted if self._reached and not self._sees_listed else set()
+
+    def follow(self, transcript: Transcript, overhead: int) -> None:
+        """Walk what is new of a transcript, and decide about the request that comes after it."""
+        for position in range(self._messages, len(transcript.messages)):
+            self._pass(transcript, position, overhead)
+        self._messages = len(transcript.messages)
+        if self._opening is None:
+            self._reach(overhead)
+        while self._waiting and len(transcript.responses) - self._waiting[0].responses >= self._config.keep_views:
+            self.due.append(self._waiting.popleft())
+
+    def remembered(self, transcript: Transcript) -> Memory | None:
+        """What must hold for this conversation whatever becomes of its messages; None while the gate is shut."""
+        if not self._reached:
+            return None
+        frozen_before = len(transcript.messages) if self._opening is None else self._opening
+        memory = self._memory or Memory()
+        cut = {result.key for result in self.due}
+        for result in transcript.results:
+            if result.code_points > self._config.cut.threshold and memory.state(result) is not State.FROZEN:
+                frozen = result.position < frozen_before
+                state = State.CUT if result.key in cut else State.FROZEN if frozen else State.WAITING
+                memory.keep(result, transcript.part_of(result), state)
+        return memory
+
+    def _pass(self, transcript: Transcript, position: int, overhead: int) -> None:
+        if self._responses < len(transcript.responses) and transcript.responses[self._responses] == position:
+            self._responses += 1
+            # A request went out here. What a process measured itself is not found again in the messages.
+            if self._opening is None and self._config.latch == "derived" and self._is_reached(overhead):
+                self._opening = position
+                self._reached = True
+        while self._results < len(transcript.results) and transcript.results[self._results].position == position:
+            self._consider(transcript.results[self._results])
+            self._results += 1
+        if self._opening is None:
+            self._measure.add(transcript.messages[position])
+
+    def _is_reached(self, overhead: int) -> bool:
+        return self._measure.total(overhead) >= self._config.latch_tokens
+
+    def _reach(self, overhead: int) -> None:
+        """Measure the coming request: what is in it when the latch opens stays as it is."""
+        self._reached = self._is_reached(overhead)
+        # Where the opening is found again in the messages, it is so only once a response shows that the request went
+        # out: until then, one that starts anew would not find it.
+        if self._reached and self._config.latch == "process":
+            self._opening = self._messages
+
+    def _consider(self, result: Result) -> None:
+        if result.code_points <= self._config.cut.threshold or result.is_error or result.replaced:
+            return
+        if not self._listed(result.tool):
+            if result.tool not in KEPT_TOOLS | RESTORING_TOOLS:
+                self._unlisted.add(result.tool or "a tool whose call is not there")
+            return
+        self._sees_listed = True
+        state = None if self._memory is None else self._memory.state(result)
+        if state is State.CUT:
+            self.due.append(result)
+        elif self._opening is not None and state is not State.FROZEN:
+            self._waiting.append(result)
+
+
+def _listed(config: GateConfig) -> Callable[[str | None], bool]:
+    """Whether the results of a tool may be cut; None stands for a tool whose call is not there."""
+    tools = config.tools
+    if tools == "*":
+        return lambda tool: tool not in RESTORING_TOOLS
+    if callable(tools):
+        return lambda tool: tool is not None and tool not in RESTORING_TOOLS and bool(tools(tool))
+    return lambda tool: tool in tools and tool not in RESTORING_TOOLS
