@@ -124,30 +124,36 @@ def scan(
     Ctrl-C, and whatever a callback raises.
     """
 
-def cut(text: str, *, threshold: int, head: int, tail: int, marker: str) -> str | None:
-    """Cut a text to its first `head` code points, `marker` and its last `tail`; None when it is within `threshold`.
+@final
+class Cut:
+    """A cut to `head` code points, `marker` and `tail` code points, of what is longer than `threshold`. Immutable.
 
-    Lengths are code points, as Python's `len` counts them; lone surrogates are code points like any other.
+    Lengths are code points, as Python's `len` counts them; lone surrogates are code points like any other. `boundary`
+    is "code_point", or "grapheme" or "line", for which head and tail are each shortened to such a boundary.
 
-    Raises ValueError when a limit is below 0 or above 2**64 - 1, when `threshold` is 0, and when head + marker + tail
-    is more than `threshold`. Raises TypeError for a value of the wrong type.
+    `numbered` is a marker of two texts with the number of code points that go between them. It stands in the place of
+    `marker` where what is left is within the threshold.
 
-    Source: `docs/policies.md`, "The cut".
-    """
-
-def cut_blocks(
-    blocks: Sequence[dict[str, Any]], *, threshold: int, head: int, tail: int, marker: str
-) -> list[dict[str, Any]] | None:
-    """Cut the text blocks of one tool result, taken together; None when they are within `threshold` code points.
-
-    A text block is a dict whose "type" is "text" and whose "text" is a str. It comes back as a new dict with its other
-    keys in their order, or not at all when no text is left of it. Anything else comes back as the same object, in its
-    place. `blocks` and the dicts in it stay as they were.
-
-    Raises as `cut` does, and TypeError when `blocks` is not a sequence, or is a str.
+    Raises ValueError when a limit is below 0 or above 2**64 - 1, when `threshold` is 0, when head + marker + tail is
+    more than `threshold`, and for another boundary. Raises TypeError for a value of the wrong type.
 
     Source: `docs/policies.md`, "The cut".
     """
+
+    def __new__(cls, *, threshold: int, head: int, tail: int, marker: str, boundary: str) -> Cut: ...
+    def text(self, text: str, /, numbered: tuple[str, str] | None = None) -> str | None:
+        """Cut a text; None when it is within the threshold."""
+    def blocks(
+        self, blocks: Sequence[dict[str, Any]], types: frozenset[str], /, numbered: tuple[str, str] | None = None
+    ) -> list[dict[str, Any]] | None:
+        """Cut the text blocks of one tool result, taken together; None when they are within the threshold.
+
+        A text block is a dict whose "type" is in `types` and whose "text" is a str. It comes back as a new dict with
+        its other keys in their order, or not at all when no text is left of it. Anything else comes back as the same
+        object, in its place. `blocks` and the dicts in it stay as they were.
+
+        Raises TypeError when `blocks` is not a sequence, or is a str.
+        """
 
 def is_cut(text: str, *, head: int, tail: int, marker: str) -> bool:
     """Whether a text is exactly `head` code points, `marker` and `tail` code points.

@@ -3,23 +3,63 @@
 Every length is in code points, as Python's `len` counts them. The rule is in `docs/policies.md`, "The cut".
 """
 
+import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from toolprune import _core
 from toolprune.config import CutConfig
 
 _DEFAULT = CutConfig()
+_TEXT = frozenset({"text"})
 
 
-def _checked(config: CutConfig) -> CutConfig:
+class _Known(NamedTuple):
+    """A config and what is made of it."""
+
+    config: CutConfig
+    cut: _core.Cut
+    note: bool
+
+
+def _known(config: CutConfig) -> _Known:
+    """What is made of a config, kept for the next call: an agent cuts by one config, many times."""
+    known = _latest[0]
+    if known.config is not config:
+        known = _latest[0] = _made(config)
+    return known
+
+
+def _made(config: CutConfig) -> _Known:
     if not isinstance(config, CutConfig):
         raise TypeError(f"config is {type(config).__name__}, and must be a CutConfig, as CutConfig(threshold=8192)")
-    return config
+    cut = _core.Cut(
+        threshold=config.threshold,
+        head=config.head,
+        tail=config.tail,
+        marker=config.marker,
+        boundary=config.boundary,
+    )
+    return _Known(config, cut, config.note)
 
 
-def cut(text: str, config: CutConfig = _DEFAULT) -> str | None:
+_latest = [_made(_DEFAULT)]
+
+
+def _note(call_id: str | None) -> tuple[str, str]:
+    """The marker of a cut with a note: what stands before and behind the number of code points that went."""
+    before = "\n\n[... tool result middle pruned: "
+    if call_id is None:
+        return before, " characters ...]\n\n"
+    return before, f" characters; expand({json.dumps(call_id)}) gives the whole result ...]\n\n"
+
+
+def cut(text: str, config: CutConfig = _DEFAULT, *, call_id: str | None = None) -> str | None:
     """Cut a text to its first `config.head` code points, the marker and its last `config.tail`.
+
+    With `config.boundary`, head and tail may each be shorter, so that they end on a boundary. With `config.note`, the
+    marker says how much is gone and, given the result's `call_id`, how to get it back; where that would be over the
+    threshold it is `config.marker`.
 
     Returns None when the text is within `config.threshold`: there is nothing to do, and a result of this function is
     always within it. Lone surrogates are code points like any other.
@@ -28,16 +68,18 @@ def cut(text: str, config: CutConfig = _DEFAULT) -> str | None:
 
     Source: `docs/policies.md`, "The cut".
     """
-    config = _checked(config)
-    return _core.cut(text, threshold=config.threshold, head=config.head, tail=config.tail, marker=config.marker)
+    known = _known(config)
+    return known.cut.text(text, _note(call_id) if known.note else None)
 
 
-def cut_blocks(blocks: Sequence[dict[str, Any]], config: CutConfig = _DEFAULT) -> list[dict[str, Any]] | None:
+def cut_blocks(
+    blocks: Sequence[dict[str, Any]], config: CutConfig = _DEFAULT, *, call_id: str | None = None
+) -> list[dict[str, Any]] | None:
     """Cut the text of one tool result that is a list of content blocks.
 
     A text block is a dict with `"type": "text"` and a str `"text"`. Threshold, head and tail are of the text blocks'
     text taken together; the marker goes into the block in which the cut begins. Anything else in the list counts as
-    nothing and comes back as the same object, in its place.
+    nothing and comes back as the same object, in its place. Boundary, note and `call_id` are as in `cut`.
 
     Returns None when the text is within `config.threshold`, else a new list: text blocks are new dicts with their other
     keys, and those without text are left out. `blocks` and the dicts in it stay as they were.
@@ -46,21 +88,45 @@ def cut_blocks(blocks: Sequence[dict[str, Any]], config: CutConfig = _DEFAULT) -
 
     Source: `docs/policies.md`, "The cut".
     """
-    config = _checked(config)
-    return _core.cut_blocks(
-        blocks, threshold=config.threshold, head=config.head, tail=config.tail, marker=config.marker
-    )
+    known = _known(config)
+    return known.cut.blocks(blocks, _TEXT, _note(call_id) if known.note else None)
+
+
+def cut_content(
+    content: object,
+    config: CutConfig,
+    *,
+    text_types: frozenset[str] = _TEXT,
+    call_id: str | None = None,
+    numbered: tuple[str, str] | None = None,
+) -> str | list[dict[str, Any]] | None:
+    """Cut the content of one tool result as a message holds it: a str, or a list of blocks.
+
+    A text block is a dict whose "type" is in `text_types` and whose "text" is a str. `numbered` is a marker in place of
+    the note's: what stands before and behind the number of code points that went.
+
+    Returns new content, or None when there is nothing to cut: the text is within `config.threshold`, or `content` is
+    neither a str nor a list.
+    """
+    known = _known(config)
+    if numbered is None and known.note:
+        numbered = _note(call_id)
+    if isinstance(content, str):
+        return known.cut.text(content, numbered)
+    if isinstance(content, list):
+        return known.cut.blocks(content, text_types, numbered)
+    return None
 
 
 def is_cut(text: str, config: CutConfig = _DEFAULT) -> bool:
     """Whether a text is exactly what `cut` leaves: head, marker and tail, the marker at code point `config.head`.
 
     A text that only contains the marker is not cut. With an empty marker, every text of head + tail code points has the
-    form.
+    form. `config.boundary` and `config.note` have no say: a cut that they changed does not have it.
 
     Source: `docs/policies.md`, "The cut".
     """
-    config = _checked(config)
+    config = _known(config).config
     return _core.is_cut(text, head=config.head, tail=config.tail, marker=config.marker)
 
 

@@ -7,59 +7,121 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyMemoryView, PySequence, PyString};
-use toolprune_core::cut::{Budget, BudgetError, Piece};
+use pyo3::types::{PyBytes, PyDict, PyFrozenSet, PyInt, PyList, PyMemoryView, PySequence, PyString};
+use toolprune_core::boundary::Boundary;
+use toolprune_core::cut::{Budget, BudgetError, Piece, Plan};
 use toolprune_core::text;
 
-/// Bytes from which other threads run while these are counted: below, the switch costs more than the count.
+/// Bytes from which other threads run while these are worked on: below, the switch costs more than the work.
 const DETACH_FROM: usize = 64 * 1024;
 
-/// Cut a text to head, marker and tail; None when it is within the threshold.
-#[pyfunction]
-#[pyo3(name = "cut", signature = (text, *, threshold, head, tail, marker))]
-pub(crate) fn py_cut<'py>(
-    text: &Bound<'py, PyString>,
-    threshold: &Bound<'py, PyAny>,
-    head: &Bound<'py, PyAny>,
-    tail: &Bound<'py, PyAny>,
-    marker: &Bound<'py, PyString>,
-) -> PyResult<Option<Bound<'py, PyString>>> {
-    let lengths = [length(text)];
-    let plan = budget(threshold, head, tail, marker)?.plan(&lengths).map_err(to_value_error)?;
-    let piece = plan.and_then(|plan| plan.pieces(&lengths).next());
-    piece.map(|piece| cut_string(text, piece, marker)).transpose()
+/// Texts before and behind the number of code points that a cut takes away.
+type Numbered<'py> = (Bound<'py, PyString>, Bound<'py, PyString>);
+
+/// A cut whose limits are checked once, for any number of texts.
+#[pyclass(name = "Cut", module = "toolprune._core", frozen)]
+pub(crate) struct PyCut {
+    budget: Budget,
+    marker: Py<PyString>,
+    boundary: Option<Boundary>,
 }
 
-/// Cut the text blocks of one result; None when they are within the threshold.
-#[pyfunction]
-#[pyo3(name = "cut_blocks", signature = (blocks, *, threshold, head, tail, marker))]
-pub(crate) fn py_cut_blocks<'py>(
-    blocks: &Bound<'py, PyAny>,
-    threshold: &Bound<'py, PyAny>,
-    head: &Bound<'py, PyAny>,
-    tail: &Bound<'py, PyAny>,
-    marker: &Bound<'py, PyString>,
-) -> PyResult<Option<Bound<'py, PyList>>> {
-    let budget = budget(threshold, head, tail, marker)?;
-    let blocks = block_list(blocks)?;
-    let texts = blocks.iter().map(|block| text_of(&block)).collect::<PyResult<Vec<_>>>()?;
-    let lengths: Vec<u64> = texts.iter().flatten().map(length).collect();
-    let Some(plan) = budget.plan(&lengths).map_err(to_value_error)? else { return Ok(None) };
+#[pymethods]
+impl PyCut {
+    #[new]
+    #[pyo3(signature = (*, threshold, head, tail, marker, boundary))]
+    fn new(
+        threshold: &Bound<'_, PyAny>,
+        head: &Bound<'_, PyAny>,
+        tail: &Bound<'_, PyAny>,
+        marker: Bound<'_, PyString>,
+        boundary: &str,
+    ) -> PyResult<Self> {
+        let (threshold, head, tail) = (limit("threshold", threshold)?, limit("head", head)?, limit("tail", tail)?);
+        let budget = Budget::new(threshold, head, tail, length(&marker)).map_err(to_value_error)?;
+        let boundary = match boundary {
+            "code_point" => None,
+            "grapheme" => Some(Boundary::Grapheme),
+            "line" => Some(Boundary::Line),
+            other => {
+                let message = format!("boundary must be code_point, grapheme or line, not {other}");
+                return Err(PyValueError::new_err(message));
+            }
+        };
+        Ok(Self { budget, marker: marker.unbind(), boundary })
+    }
 
-    let cut = PyList::empty(blocks.py());
-    let mut pieces = plan.pieces(&lengths);
-    for (block, text) in blocks.iter().zip(texts) {
-        match text.and_then(|text| Some((text, pieces.next()?))) {
-            None => cut.append(block)?,
-            Some((text, piece)) => {
-                let kept = cut_string(&text, piece, marker)?;
-                if length(&kept) > 0 {
-                    cut.append(with_text(&block, &kept)?)?;
+    /// Cut a text to head, marker and tail; None when it is within the threshold.
+    #[pyo3(signature = (text, /, numbered=None))]
+    fn text<'py>(
+        &self,
+        text: &Bound<'py, PyString>,
+        numbered: Option<Numbered<'py>>,
+    ) -> PyResult<Option<Bound<'py, PyString>>> {
+        let lengths = [length(text)];
+        let Some(plan) = self.plan(std::slice::from_ref(text), &lengths)? else { return Ok(None) };
+        let marker = self.marker(text.py(), &plan, numbered)?;
+        plan.pieces(&lengths).next().map(|piece| cut_string(text, piece, &marker)).transpose()
+    }
+
+    /// Cut the text blocks of one result; None when they are within the threshold.
+    #[pyo3(signature = (blocks, types, /, numbered=None))]
+    fn blocks<'py>(
+        &self,
+        blocks: &Bound<'py, PyAny>,
+        types: &Bound<'py, PyFrozenSet>,
+        numbered: Option<Numbered<'py>>,
+    ) -> PyResult<Option<Bound<'py, PyList>>> {
+        let blocks = block_list(blocks)?;
+        let of_blocks = blocks.iter().map(|block| text_of(&block, types)).collect::<PyResult<Vec<_>>>()?;
+        let texts: Vec<_> = of_blocks.iter().flatten().cloned().collect();
+        let lengths: Vec<u64> = texts.iter().map(length).collect();
+        let Some(plan) = self.plan(&texts, &lengths)? else { return Ok(None) };
+        let marker = self.marker(blocks.py(), &plan, numbered)?;
+
+        let cut = PyList::empty(blocks.py());
+        let mut pieces = plan.pieces(&lengths);
+        for (block, text) in blocks.iter().zip(of_blocks) {
+            match text.and_then(|text| Some((text, pieces.next()?))) {
+                None => cut.append(block)?,
+                Some((text, piece)) => {
+                    let kept = cut_string(&text, piece, &marker)?;
+                    if length(&kept) > 0 {
+                        cut.append(with_text(&block, &kept)?)?;
+                    }
                 }
             }
         }
+        Ok(Some(cut))
     }
-    Ok(Some(cut))
+}
+
+impl PyCut {
+    /// The plan for these texts, its edges on boundaries.
+    fn plan(&self, texts: &[Bound<'_, PyString>], lengths: &[u64]) -> PyResult<Option<Plan>> {
+        let plan = self.budget.plan(lengths).map_err(to_value_error)?;
+        let (Some(plan), Some(boundary), Some(first)) = (plan, self.boundary, texts.first()) else { return Ok(plan) };
+        let mut whole = Vec::new();
+        for text in texts {
+            whole.extend_from_slice(wtf8(text)?.as_bytes());
+        }
+        Ok(Some(detached(first.py(), whole.len(), || boundary.inward(plan, &whole))))
+    }
+
+    /// The marker of a plan: with the number of code points that go, where there are words for it and room.
+    fn marker<'py>(
+        &self,
+        py: Python<'py>,
+        plan: &Plan,
+        numbered: Option<Numbered<'py>>,
+    ) -> PyResult<Bound<'py, PyString>> {
+        if let Some((before, behind)) = numbered
+            && let Some(number) = self.budget.number(plan, length(&before) + length(&behind))
+        {
+            return append(append(before, &PyString::new(py, &number))?, &behind);
+        }
+        Ok(self.marker.bind(py).clone())
+    }
 }
 
 /// Whether a text is exactly what a cut leaves.
@@ -83,11 +145,15 @@ pub(crate) fn py_code_points(py: Python<'_>, data: &Bound<'_, PyAny>) -> PyResul
     let bytes = immutable_bytes(data)?;
     let utf8 = bytes.as_bytes();
     let count = || std::str::from_utf8(utf8).map(|valid| text::code_points(valid.as_bytes()));
-    let counted = if utf8.len() > DETACH_FROM { py.detach(count) } else { count() };
-    counted.map_err(|error| {
+    detached(py, utf8.len(), count).map_err(|error| {
         let at = error.valid_up_to();
         PyValueError::new_err(format!("data is not UTF-8: byte 0x{:02x} at offset {at} cannot stand there", utf8[at]))
     })
+}
+
+/// What work on so many bytes gives; other threads run meanwhile when it is long.
+fn detached<T: Send>(py: Python<'_>, bytes: usize, work: impl FnOnce() -> T + Send) -> T {
+    if bytes > DETACH_FROM { py.detach(work) } else { work() }
 }
 
 /// The bytes of a bytes-like object: `bytes` itself, a copy of anything else, since another thread may write to it
@@ -109,16 +175,6 @@ fn block_list<'py>(blocks: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyList>> {
     }
 }
 
-fn budget(
-    threshold: &Bound<'_, PyAny>,
-    head: &Bound<'_, PyAny>,
-    tail: &Bound<'_, PyAny>,
-    marker: &Bound<'_, PyString>,
-) -> PyResult<Budget> {
-    let (threshold, head, tail) = (limit("threshold", threshold)?, limit("head", head)?, limit("tail", tail)?);
-    Budget::new(threshold, head, tail, length(marker)).map_err(to_value_error)
-}
-
 /// A limit in code points: an int of 64 bits without sign, or an error that names it.
 fn limit(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     value.extract().map_err(|_| {
@@ -138,12 +194,12 @@ fn type_name(value: &Bound<'_, PyAny>) -> String {
     value.get_type().name().map_or_else(|_| "an unnamed type".to_owned(), |name| name.to_string())
 }
 
-/// The text of a text block: a dict whose `type` is `"text"` and whose `text` is a str.
-fn text_of<'py>(block: &Bound<'py, PyAny>) -> PyResult<Option<Bound<'py, PyString>>> {
+/// The text of a text block: a dict whose `type` is one of `types` and whose `text` is a str.
+fn text_of<'py>(block: &Bound<'py, PyAny>, types: &Bound<'py, PyFrozenSet>) -> PyResult<Option<Bound<'py, PyString>>> {
     let py = block.py();
     let Ok(block) = block.cast::<PyDict>() else { return Ok(None) };
     let Some(kind) = block.get_item(intern!(py, "type"))? else { return Ok(None) };
-    if !kind.is_instance_of::<PyString>() || !kind.eq(intern!(py, "text"))? {
+    if !kind.is_instance_of::<PyString>() || !types.contains(kind)? {
         return Ok(None);
     }
     Ok(block.get_item(intern!(py, "text"))?.and_then(|text| text.cast_into().ok()))
@@ -174,6 +230,18 @@ fn length(text: &Bound<'_, PyString>) -> u64 {
     // SAFETY: `text` is a live str, for which the call cannot fail.
     let length = unsafe { ffi::PyUnicode_GetLength(text.as_ptr()) };
     length.unsigned_abs() as u64
+}
+
+/// A string in WTF-8.
+fn wtf8<'py>(text: &Bound<'py, PyString>) -> PyResult<Bound<'py, PyBytes>> {
+    #[expect(unsafe_code, reason = "PyO3 has no call for it: its own refuse or replace lone surrogates")]
+    // SAFETY: `text` is a live str and both names are C strings; the result is a new reference to bytes, or null with
+    // an exception set.
+    let bytes = unsafe {
+        let bytes = ffi::PyUnicode_AsEncodedString(text.as_ptr(), c"utf-8".as_ptr(), c"surrogatepass".as_ptr());
+        Bound::from_owned_ptr_or_err(text.py(), bytes)
+    };
+    Ok(bytes?.cast_into()?)
 }
 
 /// The code points `[start, end)` of a string; the string itself when that is all of it.

@@ -8,7 +8,7 @@ mod table;
 #[pyo3::pymodule(gil_used = false)]
 mod _core {
     #[pymodule_export]
-    use crate::cut::{py_code_points, py_cut, py_cut_blocks, py_is_cut};
+    use crate::cut::{PyCut, py_code_points, py_is_cut};
     #[pymodule_export]
     use crate::scan::{PyScan, py_scan};
 

@@ -1,6 +1,5 @@
 //! Results as an Arrow table, handed over without a copy (the Arrow `PyCapsule` interface).
 
-use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,6 +10,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
 use toolprune_core::scan::Row;
+use toolprune_core::text;
 
 /// Rows in one batch: the ids and names of as many, 4 KiB each at most, fit into Arrow's 32-bit offsets.
 const BATCH: usize = 16 * 1024;
@@ -46,6 +46,7 @@ fn schema() -> Schema {
 }
 
 fn batch(schema: &Arc<Schema>, files: &[PathBuf], rows: &[Row]) -> Result<RecordBatch, ArrowError> {
+    let utf8 = |wtf8| text::with_surrogates_as(wtf8, char::REPLACEMENT_CHARACTER);
     let text = |of: fn(&Row) -> Option<&[u8]>| -> ArrayRef {
         let texts = rows.iter().map(|row| of(row).map(utf8));
         Arc::new(texts.collect::<StringArray>())
@@ -71,20 +72,4 @@ fn batch(schema: &Arc<Schema>, files: &[PathBuf], rows: &[Row]) -> Result<Record
         flag(|row| row.sidechain),
     ];
     RecordBatch::try_new(Arc::clone(schema), columns)
-}
-
-/// Arrow's text is UTF-8, which has no form for a lone surrogate: each of its three bytes in WTF-8 is invalid by itself, and the
-/// first stands for all.
-fn utf8(wtf8: &[u8]) -> Cow<'_, str> {
-    if let Ok(utf8) = std::str::from_utf8(wtf8) {
-        return Cow::Borrowed(utf8);
-    }
-    let mut text = String::with_capacity(wtf8.len());
-    for chunk in wtf8.utf8_chunks() {
-        text.push_str(chunk.valid());
-        if chunk.invalid().first() == Some(&0xED) {
-            text.push(char::REPLACEMENT_CHARACTER);
-        }
-    }
-    Cow::Owned(text)
 }

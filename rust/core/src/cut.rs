@@ -56,8 +56,27 @@ impl Budget {
         let total =
             lengths.iter().try_fold(0_u64, |sum, &length| sum.checked_add(length)).ok_or(BudgetError::TooLong)?;
         // The tail is within the threshold, which the total exceeds: the difference cannot wrap.
-        Ok((total > self.threshold).then(|| Plan { gap_start: self.head, gap_end: total - self.tail }))
+        Ok((total > self.threshold).then(|| Plan { gap_start: self.head, gap_end: total - self.tail, total }))
     }
+
+    /// The digits of how many code points a plan takes away, for a marker that says so among `words` other code points;
+    /// `None` when what is left with such a marker would be over the threshold.
+    #[must_use]
+    pub fn number(&self, plan: &Plan, words: u64) -> Option<String> {
+        let removed = plan.gap_end - plan.gap_start;
+        let number = removed.to_string();
+        let marker = u128::from(words) + number.len() as u128;
+        (u128::from(plan.total - removed) + marker <= u128::from(self.threshold)).then_some(number)
+    }
+}
+
+/// What stands for the middle that was cut out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Marker<'a> {
+    /// the text that the budget has room for
+    pub text: &'a str,
+    /// texts before and behind the number of code points that went; the three stand in place of `text` where they fit
+    pub numbered: Option<(&'a str, &'a str)>,
 }
 
 /// The gap that a cut leaves in the concatenated text: code points `[gap_start, gap_end)` go.
@@ -67,6 +86,7 @@ impl Budget {
 pub struct Plan {
     gap_start: u64,
     gap_end: u64,
+    total: u64,
 }
 
 /// What one text block keeps: its code points before `head_end` and those from `tail_start` on.
@@ -81,12 +101,22 @@ pub struct Piece {
 }
 
 impl Plan {
+    /// The gap's edges, in code points.
+    pub(crate) fn gap(&self) -> (u64, u64) {
+        (self.gap_start, self.gap_end)
+    }
+
+    /// The same plan with a gap that holds its own.
+    pub(crate) fn with_gap(self, gap_start: u64, gap_end: u64) -> Self {
+        Self { gap_start, gap_end, ..self }
+    }
+
     /// One piece for each of the lengths that the plan was made from, in order.
     ///
     /// The marker goes into the block that holds the gap's first code point: the only one that begins at or before the
     /// gap and ends inside or after it. An empty block holds no code point and never takes it.
     pub fn pieces<'a>(&self, lengths: &'a [u64]) -> impl Iterator<Item = Piece> + use<'a> {
-        let Self { gap_start, gap_end } = *self;
+        let Self { gap_start, gap_end, .. } = *self;
         let mut start = 0;
         lengths.iter().map(move |&length| {
             let piece = Piece {
@@ -164,6 +194,23 @@ mod tests {
         );
         assert_eq!(host().plan(&[u64::MAX, 1]), Err(BudgetError::TooLong));
         assert_eq!(pieces(host(), &[u64::MAX]), [(4096, u64::MAX - 1024, true)]);
+    }
+
+    #[test]
+    fn a_number_is_given_where_marker_and_digits_fit() {
+        // 2 + 3 are kept of 105, and 100 go: the digits are 3.
+        let budget = Budget::new(12, 2, 3, 1).unwrap();
+        let plan = budget.plan(&[105]).unwrap().unwrap();
+        assert_eq!(budget.number(&plan, 4).as_deref(), Some("100"));
+        assert_eq!(budget.number(&plan, 5), None);
+        assert_eq!(budget.number(&plan, u64::MAX), None);
+        // A digit less has room for another word: 99 go.
+        let plan = budget.plan(&[104]).unwrap().unwrap();
+        assert_eq!(budget.number(&plan, 5).as_deref(), Some("99"));
+        assert_eq!(budget.number(&plan, 6), None);
+        // A wider gap keeps less and has the more room.
+        assert_eq!(budget.number(&plan.with_gap(0, 104), 9).as_deref(), Some("104"));
+        assert_eq!(budget.number(&plan.with_gap(0, 104), 10), None);
     }
 
     #[test]

@@ -195,6 +195,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::cut::Marker;
 
     fn counts(raw: &str) -> (u64, u64) {
         (code_points(raw.as_bytes()), utf16_units(raw.as_bytes()))
@@ -306,7 +307,7 @@ mod tests {
             let decoded = cut(&raws, &budget, &marker).unwrap().map(|after| {
                 after.iter().map(|raw| String::from_utf8(unescape(raw).into_owned()).unwrap()).collect::<Vec<_>>()
             });
-            prop_assert_eq!(decoded, text::cut(&texts, &budget, &marker).unwrap());
+            prop_assert_eq!(decoded, text::cut(&texts, &budget, None, Marker { text: &marker, numbered: None }).unwrap());
         }
 
         #[test]

@@ -3,7 +3,10 @@
 //! The counts look at lead bytes alone, so they take WTF-8 too (UTF-8 that may hold lone surrogates) and never fail:
 //! over other bytes they count every byte that is no continuation byte.
 
-use crate::cut::{Budget, BudgetError};
+use std::borrow::Cow;
+
+use crate::boundary::Boundary;
+use crate::cut::{Budget, BudgetError, Marker};
 
 /// Bytes whose counts, 2 each at most, are summed in a `u8`: so the loop over them stays one of whole vectors of bytes.
 const CHUNK: usize = 112;
@@ -46,13 +49,25 @@ pub fn nth_code_point(utf8: &[u8], n: u64) -> usize {
 
 /// Cuts the text blocks of one result: one text a block, in order, or `None` when they are within the budget.
 ///
-/// `marker` is the one that the budget was made for. An empty text stands for a block to drop.
+/// The marker's text is the one that the budget was made for. With a boundary, both edges of the cut move inward to one.
+/// An empty text stands for a block to drop.
 ///
 /// # Errors
 /// [`BudgetError::TooLong`], as in [`Budget::plan`].
-pub fn cut(blocks: &[&str], budget: &Budget, marker: &str) -> Result<Option<Vec<String>>, BudgetError> {
+pub fn cut(
+    blocks: &[&str],
+    budget: &Budget,
+    boundary: Option<Boundary>,
+    marker: Marker<'_>,
+) -> Result<Option<Vec<String>>, BudgetError> {
     let lengths: Vec<u64> = blocks.iter().map(|block| code_points(block.as_bytes())).collect();
     let Some(plan) = budget.plan(&lengths)? else { return Ok(None) };
+    let plan = boundary.map_or(plan, |boundary| boundary.inward(plan, blocks.concat().as_bytes()));
+    let numbered = marker.numbered.and_then(|(before, behind)| {
+        let words = code_points(before.as_bytes()) + code_points(behind.as_bytes());
+        Some([before, &budget.number(&plan, words)?, behind].concat())
+    });
+    let marker = numbered.as_deref().unwrap_or(marker.text);
     let cut = blocks.iter().zip(plan.pieces(&lengths)).map(|(block, piece)| {
         let head_end = nth_code_point(block.as_bytes(), piece.head_end);
         let rest = &block[head_end..];
@@ -61,6 +76,23 @@ pub fn cut(blocks: &[&str], budget: &Budget, marker: &str) -> Result<Option<Vec<
         [&block[..head_end], marker, &rest[tail_start..]].concat()
     });
     Ok(Some(cut.collect()))
+}
+
+/// WTF-8 as UTF-8, which has no form for a lone surrogate: `stand_in` is put for each.
+#[must_use]
+pub fn with_surrogates_as(wtf8: &[u8], stand_in: char) -> Cow<'_, str> {
+    if let Ok(utf8) = std::str::from_utf8(wtf8) {
+        return Cow::Borrowed(utf8);
+    }
+    let mut text = String::with_capacity(wtf8.len());
+    for chunk in wtf8.utf8_chunks() {
+        text.push_str(chunk.valid());
+        // Each of a surrogate's three bytes is invalid by itself, and the first stands for all.
+        if chunk.invalid().first() == Some(&0xED) {
+            text.push(stand_in);
+        }
+    }
+    Cow::Owned(text)
 }
 
 /// Whether a byte begins a code point: any but `10xxxxxx`.
@@ -82,6 +114,11 @@ mod tests {
     use super::*;
 
     const FAMILY: &str = "👨\u{200d}👩\u{200d}👧"; // 5 code points, 18 bytes, 8 units
+    const ELLIPSIS: Marker<'_> = plain("…");
+
+    const fn plain(text: &str) -> Marker<'_> {
+        Marker { text, numbered: None }
+    }
 
     #[test]
     fn each_length_of_utf8_counts_one_code_point_and_four_bytes_count_two_units() {
@@ -125,15 +162,43 @@ mod tests {
     #[test]
     fn the_middle_goes_and_the_marker_stands_for_it() {
         let budget = Budget::new(6, 2, 1, 1).unwrap();
-        assert_eq!(cut(&["😀é漢bcdé"], &budget, "…").unwrap().unwrap(), ["😀é…é"]);
-        assert_eq!(cut(&["😀é漢bcé"], &budget, "…"), Ok(None));
+        assert_eq!(cut(&["😀é漢bcdé"], &budget, None, ELLIPSIS).unwrap().unwrap(), ["😀é…é"]);
+        assert_eq!(cut(&["😀é漢bcé"], &budget, None, ELLIPSIS), Ok(None));
     }
 
     #[test]
     fn blocks_left_without_text_come_back_empty() {
         let budget = Budget::new(6, 2, 1, 1).unwrap();
-        let cut = cut(&["ab", "", "cde", "fgh", "", "i"], &budget, "…").unwrap().unwrap();
+        let cut = cut(&["ab", "", "cde", "fgh", "", "i"], &budget, None, ELLIPSIS).unwrap().unwrap();
         assert_eq!(cut, ["ab", "", "…", "", "", "i"]);
+    }
+
+    #[test]
+    fn a_boundary_moves_both_edges_over_all_blocks() {
+        // A family lies over the head's edge and two blocks, e and its accent over the tail's.
+        let budget = Budget::new(9, 4, 2, 1).unwrap();
+        let blocks = ["ab👨\u{200d}👩", "\u{200d}👧cdefe", "\u{301}g"];
+        let cut = cut(&blocks, &budget, Some(Boundary::Grapheme), ELLIPSIS).unwrap().unwrap();
+        assert_eq!(cut, ["ab…", "", "g"]);
+    }
+
+    #[test]
+    fn a_marker_with_a_number_stands_where_it_fits() {
+        let numbered = Marker { text: "…", numbered: Some(("[", " gone]")) };
+        let thirteen = Budget::new(13, 2, 2, 1).unwrap();
+        // 16 - 4 = 12 go: 4 and the marker's 9 are the 13 of the threshold.
+        assert_eq!(cut(&["0123456789abcdef"], &thirteen, None, numbered).unwrap().unwrap(), ["01[12 gone]ef"]);
+        // 104 - 4 = 100 go, of one digit more.
+        assert_eq!(cut(&["0123".repeat(26).as_str()], &thirteen, None, numbered).unwrap().unwrap(), ["01…23"]);
+        // The number is of the gap after its edges moved.
+        let text = "0e\u{301}3456789abcdef";
+        assert_eq!(cut(&[text], &thirteen, Some(Boundary::Grapheme), numbered).unwrap().unwrap(), ["0[13 gone]ef"]);
+    }
+
+    #[test]
+    fn a_stand_in_is_put_for_each_lone_surrogate() {
+        assert!(matches!(with_surrogates_as("é😀".as_bytes(), '?'), Cow::Borrowed("é😀")));
+        assert_eq!(with_surrogates_as(b"a\xED\xA0\xBD\xED\xB8\x80\xC3\xA9\xED\xBF\xBF", '?'), "a??é?");
     }
 
     proptest! {
@@ -158,7 +223,7 @@ mod tests {
             let budget = Budget::new(threshold, head, tail, marker_length).unwrap();
             let blocks: Vec<&str> = blocks.iter().map(String::as_str).collect();
             let whole: Vec<char> = blocks.concat().chars().collect();
-            match cut(&blocks, &budget, &marker).unwrap() {
+            match cut(&blocks, &budget, None, plain(&marker)).unwrap() {
                 None => prop_assert!(whole.len() as u64 <= threshold),
                 Some(after) => {
                     prop_assert!(whole.len() as u64 > threshold);
@@ -167,7 +232,7 @@ mod tests {
                     let (first, last) = kept.split_at(nth_code_point(kept.as_bytes(), head as u64));
                     prop_assert_eq!(after.concat(), format!("{first}{marker}{last}"));
                     let again: Vec<&str> = after.iter().map(String::as_str).collect();
-                    prop_assert_eq!(cut(&again, &budget, &marker), Ok(None));
+                    prop_assert_eq!(cut(&again, &budget, None, plain(&marker)), Ok(None));
                 }
             }
         }

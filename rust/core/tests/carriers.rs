@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::Value;
-use toolprune_core::cut::Budget;
+use toolprune_core::cut::{Budget, Marker};
 use toolprune_core::marker::CutForm;
 use toolprune_core::{json, text};
 
@@ -51,7 +51,7 @@ fn check(vector: &Value) {
         return;
     };
     let slices: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let after = text::cut(&slices, &budget, marker).unwrap();
+    let after = text::cut(&slices, &budget, None, Marker { text: marker, numbered: None }).unwrap();
     let kept = after
         .map(|texts| texts.into_iter().filter(|text| !text.is_empty()).map(String::into_bytes).collect::<Vec<_>>());
     assert_eq!(kept, expected, "{name}, UTF-8");
