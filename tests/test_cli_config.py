@@ -24,6 +24,8 @@ def test_every_setting_is_shown_with_its_source(tmp_path: Path, monkeypatch: pyt
         "cut.head": (100, "toolprune.toml"),
         "cut.tail": (1024, "default"),
         "cut.marker": ("\n\n[... tool result middle pruned ...]\n\n", "default"),
+        "cut.boundary": ("code_point", "default"),
+        "cut.note": (False, "default"),
         "scan.threshold": (8192, "default"),
         "scan.threads": (0, "default"),
         "scan.largest": (5, "TOOLPRUNE_SCAN__LARGEST"),

@@ -41,6 +41,8 @@ def test_defaults_are_the_hosts_own() -> None:
         "head": 4096,
         "tail": 1024,
         "marker": "\n\n[... tool result middle pruned ...]\n\n",
+        "boundary": "code_point",
+        "note": False,
     }
     assert len(CutConfig().marker) == 39
     assert ScanConfig().model_dump() == {"threshold": 8192, "threads": 0, "largest": 1000}
@@ -57,6 +59,8 @@ def test_defaults_are_the_hosts_own() -> None:
         {"head": -1},
         {"tail": -1},
         {"marker": b"x"},
+        {"boundary": "word"},
+        {"note": 1},
         {"treshold": 8192},
     ],
 )
@@ -75,10 +79,12 @@ def refused_config(**values: object) -> str:
     ("values", "sentence"),
     [
         ({"treshold": 8192}, "CutConfig: there is no treshold; did you mean threshold?"),
-        ({"x": 1}, "CutConfig: there is no x; there are threshold, head, tail, marker"),
+        ({"x": 1}, "CutConfig: there is no x; there are threshold, head, tail, marker, boundary, note"),
         ({"head": -1}, "CutConfig: head = -1: it should be greater than or equal to 0"),
         ({"threshold": "8192"}, "CutConfig: threshold = '8192': it should be a valid integer"),
         ({"marker": 7}, "CutConfig: marker = 7: it should be a valid string"),
+        ({"boundary": "word"}, "CutConfig: boundary = 'word': it should be 'code_point', 'grapheme' or 'line'"),
+        ({"note": "yes"}, "CutConfig: note = 'yes': it should be a valid boolean"),
         (
             {"tail": 10**5000},
             "CutConfig: tail = int of very many digits: it should be less than or equal to 9223372036854775807",
@@ -132,6 +138,8 @@ def test_nothing_is_set_in_an_empty_home(project: Path) -> None:
         "cut.head",
         "cut.tail",
         "cut.marker",
+        "cut.boundary",
+        "cut.note",
         "scan.threshold",
         "scan.threads",
         "scan.largest",
@@ -160,6 +168,8 @@ def test_each_source_gives_way_to_the_one_before_it(project: Path, monkeypatch: 
         "cut.head": "default",
         "cut.tail": str(user),
         "cut.marker": "default",
+        "cut.boundary": "default",
+        "cut.note": "default",
         "scan.threshold": "--threshold",
         "scan.threads": "TOOLPRUNE_SCAN__THREADS",
         "scan.largest": "toolprune.toml",
@@ -169,6 +179,14 @@ def test_each_source_gives_way_to_the_one_before_it(project: Path, monkeypatch: 
 def test_a_variable_may_hold_any_text(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOOLPRUNE_CUT__MARKER", "12")
     assert settings.load().settings.cut.marker == "12"
+
+
+def test_boundary_and_note_are_settings_like_any_other(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(project / "toolprune.toml", "[cut]\nboundary = 'line'\nnote = true\n")
+    assert settings.load().settings.cut == CutConfig(boundary="line", note=True)
+    monkeypatch.setenv("TOOLPRUNE_CUT__BOUNDARY", "grapheme")
+    monkeypatch.setenv("TOOLPRUNE_CUT__NOTE", "false")
+    assert settings.load().settings.cut == CutConfig(boundary="grapheme")
 
 
 @pytest.mark.parametrize("file", ["toolprune.toml", "user/toolprune/config.toml"])
@@ -193,12 +211,13 @@ def test_an_unknown_key_that_resembles_none_is_named_with_all(project: Path) -> 
     write(project / "toolprune.toml", "[colour]\nx = 1\n")
     assert refused() == (
         "toolprune.toml: colour.x is no setting; there are cut.threshold, cut.head, cut.tail, cut.marker, "
-        "scan.threshold, scan.threads, scan.largest"
+        "cut.boundary, cut.note, scan.threshold, scan.threads, scan.largest"
     )
 
 
 VARIABLES = (
     "TOOLPRUNE_CUT__THRESHOLD, TOOLPRUNE_CUT__HEAD, TOOLPRUNE_CUT__TAIL, TOOLPRUNE_CUT__MARKER, "
+    "TOOLPRUNE_CUT__BOUNDARY, TOOLPRUNE_CUT__NOTE, "
     "TOOLPRUNE_SCAN__THRESHOLD, TOOLPRUNE_SCAN__THREADS, TOOLPRUNE_SCAN__LARGEST"
 )
 
