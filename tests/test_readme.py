@@ -7,12 +7,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import toolprune
 from toolprune.cli import settings
-from toolprune.config import CutConfig, ScanConfig
+from toolprune.config import CutConfig, GateConfig, ScanConfig
 
 BUILDS = {"make demo": "toolprune scan samples"}
 """Commands that would build the package again, and what they run once it is built."""
@@ -76,6 +77,47 @@ def test_python_snippets_give_what_is_shown(repository: Path, tmp_path: Path) ->
         timeout=120,
     )
     assert done.returncode == 0, done.stdout.decode()
+
+
+def test_the_loop_sends_a_large_result_whole_three_times_and_then_cut(repository: Path) -> None:
+    """A conversation of 25 reads of 20,000 characters: 5,000 tokens each, so that request 22 holds 100,000."""
+    (example,) = blocks(repository, "python")
+    script = [
+        {"role": "assistant", "content": None, "tool_calls": [{"id": str(number), "function": {"name": "read"}}]}
+        for number in range(25)
+    ]
+    script.append({"role": "assistant", "content": "done"})
+    sent: list[list[dict[str, Any]]] = []
+
+    def complete(messages: list[dict[str, Any]]) -> dict[str, Any]:
+        sent.append(list(messages))  # the very list, where nothing is cut, and it grows
+        return script[len(sent) - 1]
+
+    original = "x" * 20_000
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "go"}]
+    exec(example, {"messages": messages, "complete": complete, "run": lambda call: original})
+    assert all(message["content"] == original for message in messages if message["role"] == "tool")
+    seen: dict[int, list[int]] = {number: [] for number in range(25)}
+    for request in sent:
+        for message in request:
+            if message["role"] == "tool":
+                seen[int(message["tool_call_id"])].append(len(message["content"]))
+    # "go" is 9 tokens, each call 9, each result 5,008: 19 reads are 95,332, and 20 are 100,349, in request 21.
+    assert [lengths for number, lengths in seen.items() if number < 20] == [
+        [20_000] * (25 - number) for number in range(20)
+    ]
+    assert seen[20] == [20_000] * 3 + [5159] * 2
+    assert seen[21] == [20_000] * 3 + [5159]
+    assert seen[22] == [20_000] * 3
+    assert [len(request) for request in sent] == [1 + 2 * reads for reads in range(26)]
+
+
+def test_every_key_of_the_gate_is_in_the_table(repository: Path) -> None:
+    table = (
+        (repository / "README.md").read_text(encoding="utf-8").partition("says what is cut")[2].partition("\n## ")[0]
+    )
+    named = re.findall(r"^\| `(\w+)` \|", table, flags=re.MULTILINE)
+    assert named == list(GateConfig.model_fields)
 
 
 def test_the_settings_that_are_shown_are_settings(

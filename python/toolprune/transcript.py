@@ -106,16 +106,16 @@ class Transcript:
         self._occurrences[part.call_id] = occurrence + 1
         self.results.append(
             Result(
-                key=(part.call_id, occurrence),
-                position=position,
-                place=part.place,
-                call_id=part.call_id,
-                tool=self._tools.get(part.call_id, part.tool),
-                code_points=sum(map(len, part.texts)),
-                is_error=part.is_error,
-                replaced=part.replaced,
-                responses=len(self.responses),
-                turn=self.turn,
+                (part.call_id, occurrence),
+                position,
+                part.place,
+                part.call_id,
+                self._tools.get(part.call_id, part.tool),
+                sum(map(len, part.texts)),
+                part.is_error,
+                part.replaced,
+                len(self.responses),
+                self.turn,
             )
         )
 

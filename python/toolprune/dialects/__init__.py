@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from toolprune.dialects.anthropic import ANTHROPIC
-from toolprune.dialects.dialect import Dialect
+from toolprune.dialects.dialect import Dialect, fields
 from toolprune.dialects.openai_chat import OPENAI_CHAT
 from toolprune.dialects.openai_responses import OPENAI_RESPONSES
 from toolprune.dialects.reader import Reader
@@ -28,7 +28,7 @@ def named(name: str) -> Dialect:
 
 def recognised(messages: Sequence[Any]) -> Dialect | None:
     """The dialect of the first message that can be of one alone; None while all of them could be of any."""
-    for message in messages:
+    for message in map(fields, messages):
         for dialect in DIALECTS.values():
             if dialect.shows(message):
                 return dialect

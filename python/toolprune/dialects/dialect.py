@@ -4,13 +4,21 @@ import copy
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from toolprune.cost.meter import utf16_units
 from toolprune.transcript import Message, Part
 
 Rewrite: TypeAlias = Callable[[Any], Any]
 """From the content of a result to what stands in its place."""
+
+
+class Fields(Protocol):
+    """A message, an item or a block, by its fields; a dict is one."""
+
+    def get(self, name: str, /) -> Any:
+        """A field; None where there is none."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -25,26 +33,35 @@ class Dialect:
     name: str
     text_types: frozenset[str]
     runs: bool
-    shows: Callable[[Any], bool]
-    read: Callable[[Any], Message]
+    shows: Callable[[Fields], bool]
+    read: Callable[[Fields], Message]
     rewrite: Callable[[Any, int | None, Rewrite], Any]
 
 
-def field(item: Any, name: str) -> Any:
-    """A field of a dict, or of an SDK's object; None where it has none."""
-    return item.get(name) if isinstance(item, dict) else getattr(item, name, None)
+class _Attributes:
+    """An SDK's object by its fields."""
+
+    def __init__(self, item: object) -> None:
+        self.item = item
+
+    def get(self, name: str, /) -> Any:
+        return getattr(self.item, name, None)
 
 
-def text_field(item: Any, name: str) -> str:
+def fields(item: Any) -> Fields:
+    """What a dict or an SDK's object holds."""
+    return item if isinstance(item, dict) else _Attributes(item)
+
+
+def text_of(value: Any) -> str:
     """A field that should be a text; empty where it is none."""
-    value = field(item, name)
     return value if isinstance(value, str) else ""
 
 
-def blocks_of(item: Any) -> list[Any]:
+def blocks_of(item: Fields) -> list[Fields]:
     """The content of a message as blocks, where it is any."""
-    content = field(item, "content")
-    return content if isinstance(content, list) else []
+    content = item.get("content")
+    return list(map(fields, content)) if isinstance(content, list) else []
 
 
 def replaced(item: Any, name: str, value: Any) -> Any:
@@ -72,7 +89,7 @@ def content_parts(content: Any, part_of: Callable[[Any], Part]) -> tuple[Part, .
     """The parts of what a message says: a text, or blocks."""
     if isinstance(content, str):
         return (Part("text", (content,)),)
-    return tuple(map(part_of, content)) if isinstance(content, list) else ()
+    return tuple([part_of(block) for block in content]) if isinstance(content, list) else ()
 
 
 def result_content(content: Any, text_types: frozenset[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
@@ -90,6 +107,8 @@ def result_content(content: Any, text_types: frozenset[str]) -> tuple[tuple[str,
 
 
 def _units(block: Any) -> int:
+    if isinstance(block, _Attributes):
+        block = block.item
     # A mark for the provider's cache is no part of the prompt, and hosts move it from request to request.
     if isinstance(block, dict) and "cache_control" in block:
         block = {key: value for key, value in block.items() if key != "cache_control"}

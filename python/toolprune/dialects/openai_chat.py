@@ -5,14 +5,15 @@ from typing import Any
 from toolprune.cost.usage import usage_of
 from toolprune.dialects.dialect import (
     Dialect,
+    Fields,
     Rewrite,
     blocks_of,
     content_parts,
-    field,
+    fields,
     other,
     replaced,
     result_content,
-    text_field,
+    text_of,
 )
 from toolprune.transcript import Message, Part, Role
 
@@ -20,45 +21,50 @@ _TEXT_TYPES = frozenset({"text"})
 _ROLES: dict[str, Role] = {"assistant": "assistant", "user": "user", "system": "system", "developer": "system"}
 
 
-def _shows(message: Any) -> bool:
-    if field(message, "role") == "tool" or field(message, "tool_calls"):
+def _shows(message: Fields) -> bool:
+    if message.get("role") == "tool" or message.get("tool_calls"):
         return True
-    return any(field(block, "type") in ("image_url", "input_audio", "file") for block in blocks_of(message))
+    return any(block.get("type") in ("image_url", "input_audio", "file") for block in blocks_of(message))
 
 
-def _read(message: Any) -> Message:
-    role = field(message, "role")
+def _read(message: Fields) -> Message:
+    role = message.get("role")
     if role == "tool":
         return Message("tool", (_result(message),))
-    parts = content_parts(field(message, "content"), _part)
+    parts = content_parts(message.get("content"), _part)
     if role == "assistant":
-        reasoning = text_field(message, "reasoning_content")
-        thought = (Part("reasoning", (reasoning,)),) if reasoning else ()
-        calls = tuple(map(_call, field(message, "tool_calls") or ()))
-        return Message("assistant", thought + parts + calls, usage_of(field(message, "usage")))
+        reasoning = message.get("reasoning_content")
+        if isinstance(reasoning, str):
+            parts = (Part("reasoning", (reasoning,)), *parts)
+        calls = message.get("tool_calls")
+        if calls:
+            parts = (*parts, *map(_call, calls))
+        return Message("assistant", parts, usage_of(message.get("usage")))
     return Message(_ROLES.get(role, "user"), parts)
 
 
-def _result(message: Any) -> Part:
-    texts, others = result_content(field(message, "content"), _TEXT_TYPES)
-    tool = text_field(message, "name") or None
-    return Part("result", texts, others, call_id=text_field(message, "tool_call_id"), tool=tool)
+def _result(message: Fields) -> Part:
+    texts, others = result_content(message.get("content"), _TEXT_TYPES)
+    return Part("result", texts, others, text_of(message.get("tool_call_id")), text_of(message.get("name")) or None)
 
 
 def _part(block: Any) -> Part:
-    text = field(block, "text") if field(block, "type") == "text" else field(block, "refusal")
+    read = fields(block)
+    text = read.get("text") if read.get("type") == "text" else read.get("refusal")
     return Part("text", (text,)) if isinstance(text, str) else other(block)
 
 
 def _call(call: Any) -> Part:
-    function, custom = field(call, "function"), field(call, "custom")
-    name = text_field(function or custom, "name")
-    arguments = text_field(function, "arguments") if function else text_field(custom, "input")
-    return Part("call", (name, arguments), call_id=text_field(call, "id"), tool=name)
+    read = fields(call)
+    function = read.get("function")
+    made = fields(function or read.get("custom"))
+    name = text_of(made.get("name"))
+    arguments = text_of(made.get("arguments" if function else "input"))
+    return Part("call", (name, arguments), (), text_of(read.get("id")), name)
 
 
 def _rewrite(message: Any, place: int | None, rewrite: Rewrite) -> Any:
-    return replaced(message, "content", rewrite(field(message, "content")))
+    return replaced(message, "content", rewrite(fields(message).get("content")))
 
 
 OPENAI_CHAT = Dialect("openai-chat", _TEXT_TYPES, runs=False, shows=_shows, read=_read, rewrite=_rewrite)

@@ -4,55 +4,55 @@ from typing import Any
 
 from toolprune.dialects.dialect import (
     Dialect,
+    Fields,
     Rewrite,
     blocks_of,
     content_parts,
-    field,
+    fields,
     other,
     replaced,
     result_content,
-    text_field,
+    text_of,
 )
 from toolprune.transcript import Message, Part, Role
 
 _TEXT_TYPES = frozenset({"input_text", "output_text", "text"})
-_CALLS = ("function_call", "custom_tool_call")
 _RESULTS = ("function_call_output", "custom_tool_call_output")
 _ROLES: dict[str, Role] = {"assistant": "assistant", "user": "user", "system": "system", "developer": "system"}
 
 
-def _shows(item: Any) -> bool:
-    if field(item, "type") is not None and field(item, "role") is None:
+def _shows(item: Fields) -> bool:
+    if item.get("type") is not None and item.get("role") is None:
         return True
-    return any(str(field(block, "type")).startswith(("input_", "output_")) for block in blocks_of(item))
+    return any(str(block.get("type")).startswith(("input_", "output_")) for block in blocks_of(item))
 
 
-def _read(item: Any) -> Message:
-    kind, role = field(item, "type"), field(item, "role")
+def _read(item: Fields) -> Message:
+    kind, role = item.get("type"), item.get("role")
     if role is not None:
-        return Message(_ROLES.get(role, "user"), content_parts(field(item, "content"), _part))
+        return Message(_ROLES.get(role, "user"), content_parts(item.get("content"), _part))
     if kind in _RESULTS:
-        texts, others = result_content(field(item, "output"), _TEXT_TYPES)
-        return Message("tool", (Part("result", texts, others, call_id=text_field(item, "call_id")),))
-    if kind in _CALLS:
-        name = text_field(item, "name")
-        arguments = text_field(item, "arguments" if kind == "function_call" else "input")
-        call = Part("call", (name, arguments), call_id=text_field(item, "call_id"), tool=name)
-        return Message("assistant", (call,))
+        texts, others = result_content(item.get("output"), _TEXT_TYPES)
+        return Message("tool", (Part("result", texts, others, text_of(item.get("call_id"))),))
+    if kind in ("function_call", "custom_tool_call"):
+        name = text_of(item.get("name"))
+        arguments = text_of(item.get("arguments" if kind == "function_call" else "input"))
+        return Message("assistant", (Part("call", (name, arguments), (), text_of(item.get("call_id")), name),))
     if kind == "reasoning":
-        said = [*(field(item, "summary") or ()), *(field(item, "content") or ())]
-        return Message("assistant", tuple(Part("reasoning", (text_field(each, "text"),)) for each in said))
+        said = [*(item.get("summary") or ()), *(item.get("content") or ())]
+        return Message("assistant", tuple([Part("reasoning", (text_of(fields(each).get("text")),)) for each in said]))
     returned = str(kind).endswith("_output") or kind == "mcp_approval_response"
     return Message("tool" if returned else "assistant", (other(item),))
 
 
 def _part(block: Any) -> Part:
-    text = field(block, "text") if field(block, "type") in _TEXT_TYPES else field(block, "refusal")
+    read = fields(block)
+    text = read.get("text") if read.get("type") in _TEXT_TYPES else read.get("refusal")
     return Part("text", (text,)) if isinstance(text, str) else other(block)
 
 
 def _rewrite(item: Any, place: int | None, rewrite: Rewrite) -> Any:
-    return replaced(item, "output", rewrite(field(item, "output")))
+    return replaced(item, "output", rewrite(fields(item).get("output")))
 
 
 OPENAI_RESPONSES = Dialect("openai-responses", _TEXT_TYPES, runs=True, shows=_shows, read=_read, rewrite=_rewrite)

@@ -8,7 +8,7 @@ equal, and a message that was changed where it stands is not.
 from collections.abc import Sequence
 from typing import Any
 
-from toolprune.dialects.dialect import Dialect, field
+from toolprune.dialects.dialect import Dialect, fields
 from toolprune.errors import MessageError
 from toolprune.transcript import Message, Transcript
 
@@ -64,13 +64,14 @@ class Reader:
         self.transcript.append(read, begins_response=begins_response)
 
     def _read(self, position: int, message: Any) -> Message:
-        if field(message, "role") is None and field(message, "type") is None:
+        read = fields(message)
+        if read.get("role") is None and read.get("type") is None:
             raise MessageError(
                 f"messages[{position}], of type {type(message).__name__}, has neither a role nor a type: give a list "
                 "of OpenAI chat messages, OpenAI Responses items or Anthropic messages"
             )
         try:
-            return self.dialect.read(message)
+            return self.dialect.read(read)
         except (TypeError, ValueError, RecursionError) as error:
             raise MessageError(
                 f"messages[{position}] cannot be read as {self.dialect.name}: {type(error).__name__}, {error}; name "
