@@ -9,10 +9,11 @@ import pytest
 
 import toolprune
 from toolprune import CutConfig, _core
+from toolprune.cutting import cut_content
 
 MARKER = "\n\n[... tool result middle pruned ...]\n\n"
 SMALL = CutConfig(threshold=10, head=4, tail=3, marker="…")
-LIMITS: dict[str, Any] = {"threshold": 10, "head": 4, "tail": 3, "marker": "…"}
+LIMITS: dict[str, Any] = {"threshold": 10, "head": 4, "tail": 3, "marker": "…", "boundary": "code_point"}
 IMAGE = {"type": "image", "data": "iVBORw0KGgo=", "mimeType": "image/png"}
 
 
@@ -184,17 +185,17 @@ def test_content_that_is_no_list_of_blocks_is_refused() -> None:
             {"head": 2**64 - 1, "tail": 2**64 - 1},
             f"head + marker + tail are {2**65 - 1} code points, over the threshold of 10: raise it or keep less",
         ),
+        ({"boundary": "word"}, "boundary must be code_point, grapheme or line, not word"),
     ],
 )
 def test_limits_that_cannot_be_kept_are_named(wrong: dict[str, Any], message: str) -> None:
-    for call in (lambda limits: _core.cut("abc", **limits), lambda limits: _core.cut_blocks([], **limits)):
-        with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
-            call({**LIMITS, **wrong})
+    with pytest.raises(ValueError, match=f"^{re.escape(message)}$"):
+        _core.Cut(**{**LIMITS, **wrong})
 
 
 def test_a_limit_that_is_no_int_is_refused() -> None:
     with pytest.raises(TypeError, match=r"^head must be an int, not float$"):
-        _core.cut("abc", threshold=10, head=1.0, tail=0, marker="")  # type: ignore[arg-type]
+        _core.Cut(**{**LIMITS, "head": 1.0})
 
 
 def test_a_form_longer_than_any_text_matches_none() -> None:
@@ -240,6 +241,40 @@ def test_what_is_not_bytes_like_is_refused() -> None:
     for data in ("abc", 3, [97]):
         with pytest.raises(TypeError, match=r"^data must be bytes-like, not "):
             toolprune.code_points(data)  # type: ignore[arg-type]
+
+
+def test_configs_that_take_turns_are_each_followed() -> None:
+    other = SMALL.model_copy(update={"head": 2})
+    for _ in range(2):
+        assert toolprune.cut("abcdefghijk", SMALL) == "abcd…ijk"
+        assert toolprune.cut("abcdefghijk", other) == "ab…ijk"
+        assert toolprune.cut("abcdefghijk") is None
+
+
+def test_the_content_of_a_message_is_a_str_or_a_list_of_blocks() -> None:
+    assert cut_content("abcdefghijk", SMALL) == "abcd…ijk"
+    assert cut_content("abcdefghij", SMALL) is None
+    assert cut_content([text("abcdef"), IMAGE, text("ghijkl")], SMALL) == [text("abcd…"), IMAGE, text("jkl")]
+    assert cut_content([], SMALL) is None
+    for neither in (None, 3, {"type": "text", "text": "abcdefghijk"}, (text("abcdefghijk"),), b"abcdefghijk"):
+        assert cut_content(neither, SMALL) is None
+
+
+def test_the_caller_says_which_types_of_block_are_text() -> None:
+    types = frozenset({"input_text", "output_text"})
+    blocks = [
+        {"type": "input_text", "text": "abcdef"},
+        text("not counted, and left alone"),
+        {"type": "output_text", "text": "ghijkl", "annotations": []},
+        {"type": ["input_text"], "text": "nor this"},
+    ]
+    assert cut_content(blocks, SMALL, text_types=types) == [
+        {"type": "input_text", "text": "abcd…"},
+        blocks[1],
+        {"type": "output_text", "text": "jkl", "annotations": []},
+        blocks[3],
+    ]
+    assert cut_content(blocks[1:2], SMALL, text_types=types) is None
 
 
 def test_threads_that_cut_and_count_at_once_get_what_one_gets() -> None:
