@@ -9,6 +9,7 @@ import argparse
 import os
 import platform
 import shutil
+import statistics
 import subprocess
 import sys
 import sysconfig
@@ -21,7 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from measure import Candidate, Timed, interleave, last_json
+from measure import Candidate, Timed, interleave, last_json, run_once
 from tables import table, write_section
 
 HERE = Path(__file__).resolve().parent
@@ -303,6 +304,44 @@ def wheels() -> list[Path]:
     return sorted(Path(sys.prefix).glob("wheels/*.whl"))
 
 
+GATE_TARGETS = (("toolprune, from scratch", 1 / 3), ("toolprune, the next request", 1 / 20))
+LANGCHAIN = "LangChain's ContextEditingMiddleware"
+
+
+def gate(bench: Bench) -> str:
+    """The gate beside LangChain's context editing, and the cut beside slices, in one process."""
+    timed = Timed()
+    run_once([sys.executable, str(PEERS / "gate.py"), str(5 * bench.runs)], timed, bench.scratch)
+    found: Any = last_json(timed)
+    conversation = found["gate"]
+    medians = {name: statistics.median(seconds) for name, seconds in conversation["seconds"].items()}
+    rows = [[name, f"{s * 1000:.2f} ms", f"{s / medians[LANGCHAIN]:.3f}"] for name, s in medians.items()]
+    what = (
+        f"One conversation of {conversation['messages']:,} messages, {conversation['tokens']:,} tokens by the host's "
+        f"estimate. LangChain clears {conversation['cleared']:,} results, the gate cuts {conversation['cuts']}: each "
+        f"is held to its own rule first. Median of {5 * bench.runs} interleaved runs in one process.\n"
+    )
+    kept = [
+        f"{name.partition(', ')[2]} {medians[name] / medians[LANGCHAIN]:.3f} (at most {most:.3f})"
+        for name, most in GATE_TARGETS
+    ]
+    body = (
+        f"{what}\n{table(['one request', 'median', 'of LangChain'], rows)}\nOf LangChain's time: {', '.join(kept)}.\n"
+    )
+    return f"{body}\n{cuts(found['cut'])}"
+
+
+def cuts(found: dict[str, dict[str, list[float]]]) -> str:
+    """The cut of 10,000 strings beside the same by slices."""
+    parts = []
+    for name, ways in found.items():
+        medians = {way: statistics.median(seconds) for way, seconds in ways.items()}
+        best = min(s for way, s in medians.items() if way != "toolprune.cut")
+        rows = [[way, f"{s * 1000:.2f} ms", f"{s / best:.2f}"] for way, s in medians.items()]
+        parts.append(table([f"10,000 strings of {name}", "median", "of the best slice"], rows))
+    return "\n".join(parts)
+
+
 def machine() -> str:
     """Where and when, and with what."""
     processor = platform.processor()
@@ -336,6 +375,7 @@ def sections() -> dict[str, Callable[[Bench], str]]:
     every["Growth"] = growth
     every["Small files"] = small_files
     every["Start and size"] = start_up
+    every["The gate and the cut"] = gate
     return every
 
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any, TypeVar
 
 from toolprune import dialects
 from toolprune.config import GateConfig
@@ -20,6 +20,8 @@ from toolprune.errors import shown
 from toolprune.policy.conversations import Conversations
 from toolprune.policy.walk import Walk
 from toolprune.transcript import CallKey, Result, Transcript
+
+M = TypeVar("M")
 
 _DEFAULT = GateConfig()
 _LOG = logging.getLogger("toolprune")
@@ -55,26 +57,28 @@ class Gate:
 
     def apply(
         self,
-        messages: Sequence[Any],
+        messages: list[M],
         session: object = None,
         overhead_tokens: int = 0,
-        dialect: Literal["openai-chat", "openai-responses", "anthropic"] | None = None,
-    ) -> Sequence[Any]:
+        dialect: str | None = None,
+    ) -> list[M]:
         """The messages to send: call it before every request, with the whole history as the host keeps it.
 
         Gives back the same object where nothing is cut, else a new list in which only the messages of cut results are
         new. The messages given are never changed. `session` names the conversation: an id, or the host's session
         object, which is held by weak reference; without one, a gate is one conversation. `overhead_tokens` are those
-        of what a request holds beside the messages: system prompt and tools. The dialect is recognised where it is not
-        named.
+        of what a request holds beside the messages: system prompt and tools. `dialect` is `openai-chat`,
+        `openai-responses` or `anthropic`, and is recognised where it is not named.
 
-        Raises TypeError when `messages` is no sequence of messages, and MessageError, a ValueError, for a message that
-        cannot be read and for an unknown dialect.
+        Raises TypeError when `messages` is no list, and a ValueError for a message that cannot be read, an unknown
+        dialect and a negative overhead.
 
         Source: `docs/policies.md`, "The gate" and "Message lists".
         """
-        if not isinstance(messages, Sequence) or isinstance(messages, str | bytes):
+        if not isinstance(messages, list):
             raise TypeError(f"messages is {shown(messages)}, and must be a list of messages")
+        if not isinstance(overhead_tokens, int) or overhead_tokens < 0:
+            raise ValueError(f"overhead_tokens is {shown(overhead_tokens)}, and must be an int of 0 or more")
         conversation = self._conversations.of(session)
         with conversation.lock:
             prompt = conversation.follow(messages, overhead_tokens, dialect)
