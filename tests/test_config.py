@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from toolprune.cli import settings
-from toolprune.config import CutConfig, ScanConfig, Settings
+from toolprune.config import CutConfig, GateConfig, ScanConfig, Settings
+from toolprune.defaults import DEFAULT_TOOLS
 from toolprune.errors import ConfigError, ToolpruneError
 
 
@@ -126,6 +127,107 @@ def test_a_config_is_accepted_exactly_when_its_cut_is_within_its_threshold(
         assert not fits
     else:
         assert fits
+
+
+def refused_gate(**values: object) -> str:
+    with pytest.raises(ConfigError) as caught:
+        GateConfig(**values)  # type: ignore[arg-type]
+    return str(caught.value)
+
+
+def test_a_gate_config_says_its_defaults() -> None:
+    config = GateConfig()
+    assert (config.latch_tokens, config.keep_views, config.cut) == (100_000, 3, CutConfig())
+    assert (config.latch, config.timing, config.meter) == ("derived", "immediate", "auto")
+    assert (config.shadow, config.sessions) == (False, 1000)
+    assert config.tools == DEFAULT_TOOLS
+
+
+NO_TOOLS = 'it should be a set of tool names, "*" for every tool, or a function of the name'
+NO_METER = "it should be auto, host, or tiktoken: with the name of an encoding, as tiktoken:o200k_base"
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"views": 3}, "there is no views; did you mean keep_views?"),
+        (
+            {"x": 1},
+            "there is no x; there are latch_tokens, keep_views, cut, tools, latch, timing, meter, shadow, sessions",
+        ),
+        ({"latch_tokens": -1}, "latch_tokens = -1: it should be greater than or equal to 0"),
+        ({"latch_tokens": 1e5}, "latch_tokens = 100000.0: it should be a valid integer"),
+        ({"latch_tokens": True}, "latch_tokens = True: it should be a valid integer"),
+        (
+            {"latch_tokens": 2**63},
+            f"latch_tokens = {2**63}: it should be less than or equal to {2**63 - 1}",
+        ),
+        ({"keep_views": 0}, "keep_views = 0: it should be greater than or equal to 1"),
+        ({"keep_views": "3"}, "keep_views = '3': it should be a valid integer"),
+        ({"tools": "read"}, f"tools = 'read': {NO_TOOLS}"),
+        ({"tools": None}, f"tools = None: {NO_TOOLS}"),
+        ({"tools": ["read", 7]}, f"tools = ['read', 7]: {NO_TOOLS}"),
+        ({"tools": {"read": True}}, f"tools = {{'read': True}}: {NO_TOOLS}"),
+        ({"latch": "open"}, "latch = 'open': it should be 'derived' or 'process'"),
+        ({"timing": "later"}, "timing = 'later': it should be 'immediate'"),
+        ({"meter": "gpt"}, f"meter = 'gpt': {NO_METER}"),
+        ({"meter": "tiktoken"}, f"meter = 'tiktoken': {NO_METER}"),
+        ({"meter": None}, "meter = None: it should be a valid string"),
+        ({"shadow": 1}, "shadow = 1: it should be a valid boolean"),
+        ({"sessions": 0}, "sessions = 0: it should be greater than or equal to 1"),
+    ],
+)
+def test_a_gate_config_is_refused_in_one_sentence(values: dict[str, object], sentence: str) -> None:
+    assert refused_gate(**values) == f"GateConfig: {sentence}"
+
+
+@pytest.mark.parametrize(
+    ("cut", "sentence"),
+    [
+        (
+            {"head": 9000},
+            "cut = {'head': 9000}: CutConfig: head 9000 + marker 39 + tail 1024 is 10063 code points, more than the "
+            "threshold of 8192: lower head or tail, or raise the threshold",
+        ),
+        ({"head": -1}, "cut = {'head': -1}: CutConfig: head = -1: it should be greater than or equal to 0"),
+        ({"hed": 9}, "cut = {'hed': 9}: CutConfig: there is no hed; did you mean head?"),
+        (None, "cut = None: it should be a valid dictionary or instance of CutConfig"),
+    ],
+)
+def test_a_cut_that_a_gate_config_cannot_take_is_named_with_the_cuts_own_sentence(cut: object, sentence: str) -> None:
+    assert refused_gate(cut=cut) == f"GateConfig: {sentence}"
+
+
+def test_the_cut_of_a_gate_config_may_be_a_dict() -> None:
+    assert GateConfig(cut={"head": 100, "note": True}).cut == CutConfig(head=100, note=True)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "names", [{"look", "fetch"}, frozenset({"look", "fetch"}), ["look", "fetch", "look"], ("fetch", "look")]
+)
+def test_the_tools_of_a_gate_config_are_kept_as_a_frozen_set(names: object) -> None:
+    tools = GateConfig(tools=names).tools  # type: ignore[arg-type]
+    assert tools == frozenset({"look", "fetch"})
+    assert type(tools) is frozenset
+
+
+def test_a_list_of_tools_that_changes_later_changes_no_config() -> None:
+    names = ["look"]
+    config = GateConfig(tools=names)  # type: ignore[arg-type]
+    names.append("fetch")
+    assert config.tools == frozenset({"look"})
+
+
+def test_the_tools_of_a_gate_config_may_be_none_all_or_a_function() -> None:
+    assert GateConfig(tools=frozenset()).tools == frozenset()
+    assert GateConfig(tools="*").tools == "*"
+    assert GateConfig(tools=str.isupper).tools == str.isupper
+
+
+@pytest.mark.parametrize("meter", ["auto", "host", "tiktoken:o200k_base"])
+def test_a_meter_is_named_without_being_made(meter: str) -> None:
+    # Whether tiktoken has the vocabulary is for the gate to find out.
+    assert GateConfig(meter=meter).meter == meter
 
 
 def test_nothing_is_set_in_an_empty_home(project: Path) -> None:
