@@ -557,7 +557,7 @@ def test_another_list_of_tools_may_be_given(dialect: str) -> None:
 
 @dialects
 def test_a_result_without_a_call_is_never_cut(dialect: str) -> None:
-    steps: list[Step] = [OPENING, Results((Result("r", LARGE),)), *SEEN]
+    steps: list[Step] = [OPENING, Response("I look."), Results((Result("r", LARGE),)), *SEEN]
     messages = written(steps, dialect)
     assert gate().apply(messages) is messages
     assert gate(tools=lambda name: True).apply(messages) is messages

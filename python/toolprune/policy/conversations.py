@@ -32,9 +32,15 @@ class Conversations(Generic[T]):
 
         Raises TypeError for an object that is neither an id nor can be held by weak reference.
         """
-        if session is None or isinstance(session, str | int | UUID | tuple):
-            return self._of_id(session)
-        return self._of_object(session)
+        try:
+            if session is None or isinstance(session, str | int | UUID | tuple):
+                return self._of_id(session)
+            return self._of_object(session)
+        except TypeError as error:  # a tuple that holds a list, an object without a place for weak references
+            raise TypeError(
+                f"session is {shown(session)}, and should be an id (str, int, UUID, or a tuple of these) or an object "
+                "that can be held by weak reference"
+            ) from error
 
     def _of_id(self, session: object) -> T:
         with self._lock:
@@ -49,11 +55,5 @@ class Conversations(Generic[T]):
         # By the object, not by what it is equal to: sessions are told apart even where their class compares them.
         # The memory goes without the lock, since the collector may run while this thread holds it.
         address = id(session)
-        try:
-            reference = weakref.ref(session, lambda _: self._by_object.pop(address, None))
-        except TypeError as error:
-            raise TypeError(
-                f"session is {shown(session)}, and should be an id (str, int, UUID, or a tuple of these) or an object "
-                "that can be held by weak reference"
-            ) from error
+        reference = weakref.ref(session, lambda _: self._by_object.pop(address, None))
         return self._by_object.setdefault(address, (reference, self._make()))[1]

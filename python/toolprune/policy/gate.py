@@ -197,7 +197,7 @@ def _edit(result: Result, transcript: Transcript, config: GateConfig) -> Edit:
     )
 
 
-def _rewritten(messages: Sequence[Any], due: Sequence[Result], dialect: Dialect, config: GateConfig) -> Sequence[Any]:
+def _rewritten(messages: list[M], due: Sequence[Result], dialect: Dialect, config: GateConfig) -> list[M]:
     if not due:
         return messages
     written = list(messages)

@@ -90,8 +90,8 @@ class Walk:
         if result.code_points <= self._config.cut.threshold or result.is_error or result.replaced:
             return
         if not self._listed(result.tool):
-            if result.tool not in KEPT_TOOLS | RESTORING_TOOLS:
-                self._unlisted.add(result.tool or "a tool whose call is not there")
+            if result.tool is not None and result.tool not in KEPT_TOOLS | RESTORING_TOOLS:
+                self._unlisted.add(result.tool)
             return
         self._sees_listed = True
         state = None if self._memory is None else self._memory.state(result)
@@ -102,10 +102,12 @@ class Walk:
 
 
 def _listed(config: GateConfig) -> Callable[[str | None], bool]:
-    """Whether the results of a tool may be cut; None stands for a tool whose call is not there."""
+    """Whether the results of a tool may be cut. Without its call, a result may be an original that was given back."""
     tools = config.tools
-    if tools == "*":
-        return lambda tool: tool not in RESTORING_TOOLS
-    if callable(tools):
-        return lambda tool: tool is not None and tool not in RESTORING_TOOLS and bool(tools(tool))
-    return lambda tool: tool in tools and tool not in RESTORING_TOOLS
+
+    def listed(tool: str | None) -> bool:
+        if tool is None or tool in RESTORING_TOOLS:
+            return False
+        return tools == "*" or (bool(tools(tool)) if callable(tools) else tool in tools)
+
+    return listed
