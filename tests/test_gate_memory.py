@@ -1,0 +1,368 @@
+"""What a gate remembers of a conversation whose host trims, summarises or rewinds it, and of several at once."""
+
+import gc
+import threading
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import plain_gate
+import toolprune as tp
+from plain_gate import Limits
+from talk import DIALECTS, Call, Message, Response, Result, Results, Step, User, content_of, written
+
+LIMITS: dict[str, Any] = {"threshold": 60, "head": 20, "tail": 10, "marker": "…"}
+CUT = tp.CutConfig(**LIMITS)
+LATCH = 100
+
+in_every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
+
+
+def gate(**others: Any) -> tp.Gate:
+    on_edit = others.pop("on_edit", None)
+    return tp.Gate(tp.GateConfig(latch_tokens=LATCH, cut=CUT, **others), on_edit=on_edit)
+
+
+def reads(*names: str, call_id: str | None = None, size: int = 100) -> list[Step]:
+    """For each name a call and its result, the name again and again; the name is its id too, if no other is given."""
+    return [
+        step
+        for name in names
+        for step in (
+            Response(calls=(Call(call_id or name, "read"),)),
+            Results((Result(call_id or name, (name * size)[:size]),)),
+        )
+    ]
+
+
+FROZEN: list[Step] = [User("go"), *reads("a", "b", size=200)]
+"""9 tokens, 77 (81 in Anthropic's messages), 145 (153): the latch opens with the third request, which holds a and b."""
+
+LIVED: list[Step] = [*FROZEN, *reads("c", "d", "e", "f")]
+"""a and b are frozen, and c has three responses behind it."""
+
+
+def live(gate: tp.Gate, steps: Sequence[Step], dialect: str, session: Any = None, since: int = 0) -> list[Message]:
+    """What the last request held, all those before it that have more than `since` steps having been sent."""
+    came: list[Message] = []
+    for held in plain_gate.requests(steps, dialect):
+        if held > since:
+            came = gate.apply(written(steps[:held], dialect), session=session, dialect=dialect)
+    return came
+
+
+def send(gate: tp.Gate, steps: Sequence[Step], dialect: str, session: Any = None) -> list[Message]:
+    came: list[Message] = gate.apply(written(steps, dialect), session=session, dialect=dialect)
+    return came
+
+
+def cut_in(came: Sequence[Message], names: str) -> str:
+    """Those of the results of these names that are cut."""
+    return "".join(name for name in names if len(content_of(came, name)) == 31)
+
+
+@in_every_dialect
+def test_what_the_tests_below_start_from(dialect: str) -> None:
+    assert cut_in(live(gate(), LIVED, dialect), "abcdef") == "c"
+
+
+@in_every_dialect
+def test_a_cut_result_stays_cut_and_the_gate_open_when_the_front_is_trimmed(dialect: str) -> None:
+    one = gate()
+    live(one, LIVED, dialect)
+    trimmed = reads("c", "d")  # 86 tokens, or 94
+    assert cut_in(send(one, trimmed, dialect), "cd") == "c"
+    # Anew, the latch would open with the request that holds g, and freeze all three.
+    trimmed += reads("g", "h")
+    assert cut_in(send(one, trimmed, dialect), "cdgh") == "c"
+    trimmed += reads("i")
+    assert cut_in(send(one, trimmed, dialect), "cdghi") == "cd"
+    trimmed += reads("j")
+    assert cut_in(send(one, trimmed, dialect), "cdghij") == "cdg"
+
+
+@in_every_dialect
+def test_a_frozen_result_stays_frozen_when_the_front_is_trimmed(dialect: str) -> None:
+    one = gate()
+    live(one, LIVED, dialect)
+    trimmed = [*reads("b", size=200), *reads("g", "h", "i", "j")]
+    assert cut_in(send(one, trimmed, dialect), "bghij") == "g"
+
+
+@in_every_dialect
+def test_a_summary_in_the_middle_changes_nothing_about_what_is_left(dialect: str) -> None:
+    one = gate()
+    live(one, LIVED, dialect)
+    summarised = [User("go"), *reads("a", size=200), User("What happened since."), *reads("e", "f", "g")]
+    assert cut_in(send(one, summarised, dialect), "aefg") == ""
+    assert cut_in(send(one, [*summarised, *reads("h")], dialect), "aefgh") == "e"
+
+
+@in_every_dialect
+def test_a_rewound_conversation_keeps_its_cuts_and_takes_another_way(dialect: str) -> None:
+    one = gate()
+    live(one, LIVED, dialect)
+    rewound = [*FROZEN, *reads("c", "d")]
+    assert cut_in(send(one, rewound, dialect), "abcd") == "c"
+    assert cut_in(send(one, [*rewound, User("Another way.")], dialect), "abcd") == "c"
+    assert cut_in(live(one, [*rewound, *reads("x", "y", "z")], dialect, since=len(rewound)), "abcdxyz") == "cd"
+
+
+@in_every_dialect
+def test_a_conversation_that_is_rewound_to_before_the_latch_stays_open(dialect: str) -> None:
+    one = gate()
+    live(one, LIVED, dialect)
+    rewound = FROZEN[:3]
+    assert cut_in(send(one, rewound, dialect), "a") == ""
+    # Anew, x would be there when the latch opens.
+    assert cut_in(live(one, [*rewound, *reads("x", "y", "z", "w")], dialect, since=3), "axyzw") == "x"
+
+
+@in_every_dialect
+def test_a_conversation_that_comes_back_after_a_rewind_is_as_it_was(dialect: str) -> None:
+    one = gate()
+    live(one, LIVED, dialect)
+    send(one, [User("Something short.")], dialect)
+    assert cut_in(send(one, LIVED, dialect), "abcdef") == "c"
+    send(one, FROZEN[:3], dialect)
+    assert cut_in(send(one, LIVED, dialect), "abcdef") == "c"
+
+
+@in_every_dialect
+def test_a_new_result_under_an_old_id_is_new(dialect: str) -> None:
+    one = gate()
+    live(one, LIVED, dialect)
+    rewound = [*FROZEN, *reads("C", call_id="c")]
+    assert cut_in(send(one, rewound, dialect), "abc") == ""
+    assert cut_in(send(one, [*rewound, *reads("x", "y")], dialect), "abcxy") == ""
+    assert cut_in(send(one, [*rewound, *reads("x", "y", "z")], dialect), "abcxyz") == "c"
+
+
+@in_every_dialect
+def test_results_of_one_id_are_told_apart_when_some_of_them_are_trimmed(dialect: str) -> None:
+    one = gate()
+    first = [User("go"), *reads("a", "b", call_id="same", size=200), *reads("c", "d", "e", "f", call_id="same")]
+    live(one, first, dialect)
+    came = send(one, [*reads("b", call_id="same", size=200), *reads("c", "d", "e", "f", call_id="same")], dialect)
+    assert [len(content_of(came, "same", at)) for at in range(5)] == [200, 31, 100, 100, 100]
+    came = send(one, reads("c", "d", "e", "f", "g", call_id="same"), dialect)
+    assert [len(content_of(came, "same", at)) for at in range(5)] == [31, 31, 100, 100, 100]
+
+
+@in_every_dialect
+def test_an_edit_is_told_once_and_by_the_key_it_had_before_the_list_was_trimmed(dialect: str) -> None:
+    told: list[tp.Edit] = []
+    one = gate(on_edit=told.append)
+    first = [User("go"), *reads("a", "b", call_id="same", size=200), *reads("c", "d", "e", "f", call_id="same")]
+    live(one, first, dialect)
+    assert [edit.key for edit in told] == [("same", 2)]
+    trimmed = reads("c", "d", "e", "f", call_id="same")
+    send(one, trimmed, dialect)
+    assert [edit.key for edit in told] == [("same", 2)]
+    live(one, [*trimmed, *reads("g", "h", call_id="same")], dialect, since=len(trimmed))
+    assert [edit.key for edit in told] == [("same", 2), ("same", 3), ("same", 4)]
+
+
+@in_every_dialect
+def test_a_list_that_is_sent_again_counts_no_view(dialect: str) -> None:
+    one, told = gate(), list[tp.Edit]()
+    again = gate(on_edit=told.append)
+    for held in plain_gate.requests(LIVED, dialect):
+        came = send(one, LIVED[:held], dialect)
+        assert [send(again, LIVED[:held], dialect) for _ in range(3)] == [came] * 3
+    assert len(told) == 1
+
+
+@dataclass
+class Model:
+    """What is remembered, worked out from the texts alone: here no two results have one text."""
+
+    dialect: str
+    latch: str
+    opened: bool = False
+    frozen: set[str] = field(default_factory=set)
+    cut: set[str] = field(default_factory=set)
+
+    def apply(self, steps: Sequence[Step]) -> list[Step]:
+        limits = Limits(LATCH, 3, 0, tp.DEFAULT_TOOLS, LIMITS)
+        if not self.opened:
+            first = len(plain_gate.requests(steps, self.dialect)) - 1 if self.latch == "process" else 0
+            held = plain_gate.opening(steps, self.dialect, limits, first)
+            self.opened = held is not None
+            self.frozen = {str(result.content) for _, result in plain_gate.places(steps[:held]) if self.opened}
+        due = [
+            (place, str(result.content))
+            for place, result in plain_gate.places(steps)
+            if self.opened
+            and len(str(result.content)) > CUT.threshold
+            and str(result.content) not in self.frozen
+            and (str(result.content) in self.cut or plain_gate.views(steps, place, self.dialect) >= 3)
+        ]
+        self.cut |= {text for _, text in due}
+        return plain_gate.with_cuts(steps, [place for place, _ in due], limits.cut)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[list[Step]]:
+    """The list of each request, as a host has it that reads on, trims, summarises, rewinds and goes back."""
+    chunks: list[list[Step]] = [[User("go")]]
+    sent: list[list[list[Step]]] = []
+    for number in range(draw(st.integers(4, 16))):
+        at = draw(st.integers(0, len(chunks)))
+        kind = draw(st.sampled_from(["read"] * 7 + ["text", "trim", "summarise", "rewind", "go back"]))
+        if kind == "read":
+            size = draw(st.sampled_from([100, 100, 200, 40]))
+            chunks = [*chunks, reads(f"{number:02}", call_id=f"call_{number}", size=size)]
+        elif kind == "text":
+            chunks = [*chunks, [Response("Done.")], [User("Go on.")]]
+        elif kind == "trim":
+            chunks = chunks[at:]
+        elif kind == "summarise":
+            chunks = [chunks[0], [User("What happened.")], *chunks[max(at, 1) :]] if chunks else chunks
+        elif kind == "rewind":
+            chunks = chunks[:at]
+        elif sent:
+            chunks = draw(st.sampled_from(sent))
+        sent.append(chunks)
+    return [[step for chunk in each for step in chunk] for each in sent]
+
+
+@given(histories(), st.sampled_from(DIALECTS), st.sampled_from(["derived", "process"]))
+@settings(max_examples=200, deadline=None)
+def test_whatever_the_host_does_open_stays_open_frozen_stays_whole_and_cut_stays_cut(
+    lists: list[list[Step]], dialect: str, latch: str
+) -> None:
+    one, model = gate(latch=latch), Model(dialect, latch)
+    for steps in lists:
+        assert send(one, steps, dialect) == written(model.apply(steps), dialect)
+
+
+class Session:
+    """A host's session, which compares equal to any other."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Session)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("a", "b"),
+        (1, "1"),
+        (None, "None"),
+        (("app", "a"), ("app", "b")),
+        (UUID(int=1), UUID(int=2)),
+        (Session(), Session()),
+    ],
+)
+def test_two_sessions_of_one_gate_do_not_mix(first: Any, second: Any) -> None:
+    one, trimmed = gate(), written(reads("c", "d"), "anthropic")
+    live(one, LIVED, "anthropic", session=first)
+    assert one.apply(trimmed, session=second) is trimmed
+    assert cut_in(one.apply(trimmed, session=first), "cd") == "c"
+
+
+@pytest.mark.parametrize("session", ["a", 7, ("app", 7), UUID(int=7)])
+def test_an_id_that_is_equal_is_the_same_session(session: Any) -> None:
+    one = gate()
+    live(one, LIVED, "openai-chat", session=session)
+    equal = {"a": "".join(["a"]), 7: int("7"), ("app", 7): ("app", int("7")), UUID(int=7): UUID(int=7)}[session]
+    assert cut_in(send(one, reads("c", "d"), "openai-chat", equal), "cd") == "c"
+
+
+def test_without_a_session_a_gate_is_one_conversation_and_two_gates_are_two() -> None:
+    one = gate()
+    live(one, LIVED, "openai-chat")
+    assert cut_in(send(one, reads("c", "d"), "openai-chat"), "cd") == "c"
+    assert cut_in(send(gate(), reads("c", "d"), "openai-chat"), "cd") == ""
+
+
+class Text(str):
+    """A text that can be held by weak reference."""
+
+    __slots__ = ("__weakref__",)
+
+
+def test_a_session_object_is_not_kept_and_what_was_remembered_goes_with_it() -> None:
+    one, session = gate(), Session()
+    text = Text("u" * 400)
+    remembered = weakref.ref(text)
+    one.apply([{"role": "user", "content": text}], session=session)
+    live(one, LIVED, "openai-chat", session=session)
+    one.apply([{"role": "user", "content": text}], session=session)
+    held = weakref.ref(session)
+    del session, text
+    gc.collect()
+    assert held() is None
+    assert remembered() is None
+
+
+def test_a_new_session_object_in_the_place_of_an_old_one_starts_anew() -> None:
+    one, trimmed = gate(), written(reads("c", "d"), "openai-chat")
+    for _ in range(20):
+        session = Session()
+        assert one.apply(trimmed, session=session) is trimmed
+        live(one, LIVED, "openai-chat", session=session)
+        assert cut_in(one.apply(trimmed, session=session), "cd") == "c"
+        del session
+
+
+def test_threads_that_share_a_gate_get_what_each_would_get_alone() -> None:
+    told: list[tp.Edit] = []
+    one = gate(on_edit=told.append)
+    start = threading.Barrier(6)
+    came: dict[int, list[list[Message]]] = {}
+
+    def converse(number: int) -> None:
+        dialect = DIALECTS[number % 3]
+        steps = [*LIVED, *reads(*(f"{number}{name}" for name in "ghijklmnopq"))]
+        start.wait(timeout=30)
+        came[number] = [send(one, steps[:held], dialect, number) for held in plain_gate.requests(steps, dialect)]
+
+    threads = [threading.Thread(target=converse, args=(number,)) for number in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number in range(6):
+        dialect, alone = DIALECTS[number % 3], gate()
+        steps = [*LIVED, *reads(*(f"{number}{name}" for name in "ghijklmnopq"))]
+        assert came[number] == [send(alone, steps[:held], dialect) for held in plain_gate.requests(steps, dialect)]
+    # c, d, e, f and g to n: of 17 results two are frozen, and the last three have been seen less than three times.
+    assert len(told) == 6 * 12
+
+
+class Counted(dict[str, Any]):
+    """A message that counts how often something of it is looked up."""
+
+    looked_up = 0
+
+    def get(self, *arguments: Any) -> Any:
+        Counted.looked_up += 1
+        return super().get(*arguments)
+
+    def __getitem__(self, key: str) -> Any:
+        Counted.looked_up += 1
+        return super().__getitem__(key)
+
+
+@in_every_dialect
+def test_a_message_is_read_once_however_many_requests_hold_it(dialect: str) -> None:
+    # The latch is open, and nothing is over the threshold: what is cut must be written anew for each request.
+    steps = [User("u" * 400), *reads(*map(str, range(1000)), size=50)]
+    messages = [Counted(message) for message in written(steps, dialect)]
+    one, looked_up = gate(), list[int]()
+    for held in range(1, len(messages) + 1, 2):
+        before = Counted.looked_up
+        one.apply(messages[:held], dialect=dialect)
+        looked_up.append(Counted.looked_up - before)
+    assert len(looked_up) == 1001
+    assert set(looked_up[1:]) == {looked_up[1]}
