@@ -5,7 +5,7 @@ Every length is in code points, as Python's `len` counts them. The rule is in `d
 
 import json
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from toolprune import _core
 from toolprune.config import CutConfig
@@ -14,23 +14,11 @@ _DEFAULT = CutConfig()
 _TEXT = frozenset({"text"})
 
 
-class _Known(NamedTuple):
-    """A config and what is made of it."""
-
-    config: CutConfig
-    cut: _core.Cut
-    note: bool
+_Made = tuple[CutConfig, _core.Cut, bool]
+"""A config, the cut that is made of it, and whether it has a note."""
 
 
-def _known(config: CutConfig) -> _Known:
-    """What is made of a config, kept for the next call: an agent cuts by one config, many times."""
-    known = _latest[0]
-    if known.config is not config:
-        known = _latest[0] = _made(config)
-    return known
-
-
-def _made(config: CutConfig) -> _Known:
+def _made(config: CutConfig) -> _Made:
     if not isinstance(config, CutConfig):
         raise TypeError(f"config is {type(config).__name__}, and must be a CutConfig, as CutConfig(threshold=8192)")
     cut = _core.Cut(
@@ -40,10 +28,19 @@ def _made(config: CutConfig) -> _Known:
         marker=config.marker,
         boundary=config.boundary,
     )
-    return _Known(config, cut, config.note)
+    return config, cut, config.note
 
 
+# What was made last is kept: an agent cuts by one config, many times, and reading a config takes longer than a slice.
 _latest = [_made(_DEFAULT)]
+
+
+def _made_for(config: CutConfig) -> _Made:
+    """What is made of this config, from the last call or anew."""
+    made = _latest[0]
+    if made[0] is not config:
+        made = _latest[0] = _made(config)
+    return made
 
 
 def _note(call_id: str | None) -> tuple[str, str]:
@@ -68,8 +65,12 @@ def cut(text: str, config: CutConfig = _DEFAULT, *, call_id: str | None = None) 
 
     Source: `docs/policies.md`, "The cut".
     """
-    known = _known(config)
-    return known.cut.text(text, _note(call_id) if known.note else None)
+    of, made, note = _latest[0]  # as `_made_for` does, without its call
+    if of is not config:
+        _, made, note = _made_for(config)
+    if note:
+        return made.text(text, _note(call_id))
+    return made.text(text)
 
 
 def cut_blocks(
@@ -88,8 +89,8 @@ def cut_blocks(
 
     Source: `docs/policies.md`, "The cut".
     """
-    known = _known(config)
-    return known.cut.blocks(blocks, _TEXT, _note(call_id) if known.note else None)
+    _, made, note = _made_for(config)
+    return made.blocks(blocks, _TEXT, _note(call_id) if note else None)
 
 
 def cut_content(
@@ -108,13 +109,13 @@ def cut_content(
     Returns new content, or None when there is nothing to cut: the text is within `config.threshold`, or `content` is
     neither a str nor a list.
     """
-    known = _known(config)
-    if numbered is None and known.note:
+    _, made, note = _made_for(config)
+    if numbered is None and note:
         numbered = _note(call_id)
     if isinstance(content, str):
-        return known.cut.text(content, numbered)
+        return made.text(content, numbered)
     if isinstance(content, list):
-        return known.cut.blocks(content, text_types, numbered)
+        return made.blocks(content, text_types, numbered)
     return None
 
 
@@ -126,7 +127,7 @@ def is_cut(text: str, config: CutConfig = _DEFAULT) -> bool:
 
     Source: `docs/policies.md`, "The cut".
     """
-    config = _known(config).config
+    config, _, _ = _made_for(config)
     return _core.is_cut(text, head=config.head, tail=config.tail, marker=config.marker)
 
 

@@ -218,8 +218,9 @@ fn cut_string<'py>(
     piece: Piece,
     marker: &Bound<'py, PyString>,
 ) -> PyResult<Bound<'py, PyString>> {
-    let head = substring(text, 0, piece.head_end)?;
+    // The tail first: then what lies behind the head in memory is most often free, and the head grows where it stands.
     let tail = substring(text, piece.tail_start, length(text))?;
+    let head = substring(text, 0, piece.head_end)?;
     let head = if piece.marker { append(head, marker)? } else { head };
     append(head, &tail)
 }
