@@ -5,7 +5,7 @@ The rules are in `docs/policies.md`, "The latch" and "The gate".
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -19,7 +19,7 @@ from toolprune.dialects.reader import Reader
 from toolprune.errors import shown
 from toolprune.policy.conversations import Conversations
 from toolprune.policy.walk import Walk
-from toolprune.transcript import CallKey, Result, Transcript
+from toolprune.transcript import CallKey, Message, Result, Transcript
 
 M = TypeVar("M")
 
@@ -53,6 +53,8 @@ class Gate:
         self.config = config
         self._on_edit = on_edit
         self._meter = meter_named(config.meter)
+        self._warned_tools: set[str] = set()
+        self._warned_of_sessions = False
         self._conversations = Conversations(partial(_Conversation, config, self._meter), config.sessions)
 
     def apply(
@@ -82,8 +84,9 @@ class Gate:
         conversation = self._conversations.of(session)
         with conversation.lock:
             prompt = conversation.follow(messages, overhead_tokens, dialect)
-        if prompt.warning:
-            _LOG.warning(prompt.warning)
+        self._warn_of_tools(prompt.only_unlisted)
+        if session is None and prompt.begins_elsewhere:
+            self._warn_of_sessions()
         self._report(prompt.fresh)
         if self.config.shadow:
             return messages
@@ -97,6 +100,27 @@ class Gate:
         walk = Walk(self.config, self._meter)
         walk.follow(transcript, overhead_tokens)
         return [_edit(result, transcript, self.config) for result in walk.due]
+
+    def _warn_of_tools(self, tools: Set[str]) -> None:
+        """Say once of each tool that it is why nothing is cut."""
+        new = tools - self._warned_tools
+        self._warned_tools |= new
+        if new:
+            _LOG.warning(
+                "every result over %d code points is of a tool that is not on the gate's list, so nothing is cut: list "
+                "it with GateConfig(tools={*DEFAULT_TOOLS, ...}) if it may be cut: %s",
+                self.config.cut.threshold,
+                ", ".join(sorted(new)),
+            )
+
+    def _warn_of_sessions(self) -> None:
+        """Say once that what is taken for one conversation may be two."""
+        if not self._warned_of_sessions:
+            self._warned_of_sessions = True
+            _LOG.warning(
+                "the messages begin otherwise than before, in a conversation whose gate is open: if they are another "
+                "conversation, name each with gate.apply(messages, session=...)"
+            )
 
     def _report(self, edits: Sequence[Edit]) -> None:
         for edit in edits:
@@ -120,7 +144,10 @@ class _Prompt:
     due: Sequence[Result]
     fresh: Sequence[Edit]
     """Of what is due, what was not before."""
-    warning: str | None
+    begins_elsewhere: bool
+    """The gate is open, and these messages begin otherwise than those before."""
+    only_unlisted: Set[str]
+    """The tools of all results over the threshold, where none of these may be cut."""
 
 
 class _Conversation:
@@ -134,18 +161,25 @@ class _Conversation:
         self._walk = Walk(config, meter)
         self._overhead = 0
         self._reported: set[CallKey] = set()
-        self._warned = False
 
     def follow(self, messages: Sequence[Any], overhead: int, dialect: str | None) -> _Prompt:
         """Read what is new and decide; from the start, with what was decided before, where nothing else is right."""
-        reader = self._reader
+        before = reader = self._reader
         if reader is None or not self._continues(reader, messages, dialect):
             reader = self._begin(messages, dialect)
         elif overhead != self._overhead:
             self._walk = Walk(self._config, self._meter, self._walk.remembered(reader.transcript))
         self._reader, self._overhead = reader, overhead
         self._walk.follow(reader.transcript, overhead)
-        return _Prompt(reader.dialect, tuple(self._walk.due), self._fresh(reader.transcript), self._warning())
+        return _Prompt(
+            reader.dialect,
+            due=tuple(self._walk.due),
+            fresh=self._fresh(reader.transcript),
+            begins_elsewhere=before is not None
+            and self._walk.is_open
+            and _first_said(before.transcript) != _first_said(reader.transcript),
+            only_unlisted=frozenset(self._walk.only_unlisted),
+        )
 
     def _continues(self, reader: Reader, messages: Sequence[Any], dialect: str | None) -> bool:
         if dialect is not None:
@@ -173,16 +207,10 @@ class _Conversation:
         self._reported.update(result.key for result in fresh)
         return [_edit(result, transcript, self._config) for result in fresh]
 
-    def _warning(self) -> str | None:
-        unlisted = self._walk.only_unlisted
-        if self._warned or not unlisted:
-            return None
-        self._warned = True
-        names = ", ".join(sorted(unlisted))
-        return (
-            f"every result over {self._config.cut.threshold} code points is of a tool that is not on the gate's list, "
-            f"so nothing is cut: list it with GateConfig(tools={{*DEFAULT_TOOLS, ...}}) if it may be cut: {names}"
-        )
+
+def _first_said(transcript: Transcript) -> Message | None:
+    """The first message that is no system prompt, which conversations may have in common."""
+    return next((message for message in transcript.messages if message.role != "system"), None)
 
 
 def _edit(result: Result, transcript: Transcript, config: GateConfig) -> Edit:

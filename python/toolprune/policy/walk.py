@@ -34,6 +34,11 @@ class Walk:
         self._sees_listed = False
 
     @property
+    def is_open(self) -> bool:
+        """Whether the latch has opened, be it in the coming request."""
+        return self._reached
+
+    @property
     def only_unlisted(self) -> set[str]:
         """The tools of results over the threshold, where the gate is open and could cut none of them."""
         return self._unlisted if self._reached and not self._sees_listed else set()
