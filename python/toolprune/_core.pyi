@@ -173,3 +173,10 @@ def code_points(data: bytes | bytearray | memoryview, /) -> int:
     Raises ValueError when `data` is not UTF-8, with the byte offset of the first fault; TypeError when it is not
     bytes-like.
     """
+
+def picture(value: Any, depth: int, /) -> Any:
+    """Copy the dicts and lists of a value, `depth` levels of them; everything else is in the copy as the same object.
+
+    A subclass of dict or list is copied to a dict or a list. Texts, which make up the size of a conversation, are not
+    copied. Raises OverflowError when `depth` is below 0 or above 2**32 - 1.
+    """

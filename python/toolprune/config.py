@@ -62,7 +62,8 @@ class CutConfig(_Section):
     tail: Natural = Field(defaults.TAIL, description="Code points kept of the end; 0 or more.")
     marker: str = Field(defaults.MARKER, description="What stands for the middle that was cut out.")
     boundary: Literal["code_point", "grapheme", "line"] = Field(
-        "code_point", description="What head and tail end on: they end where they are long enough, or keep a little less."
+        "code_point",
+        description="What head and tail end on: they end where they are long enough, or keep a little less.",
     )
     note: bool = Field(
         False, description="Put a marker that says how much is gone, where there is room; otherwise the marker above."

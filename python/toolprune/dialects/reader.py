@@ -8,6 +8,7 @@ equal, and a message that was changed where it stands is not.
 from collections.abc import Sequence
 from typing import Any
 
+from toolprune._core import picture
 from toolprune.dialects.dialect import Dialect, fields
 from toolprune.errors import MessageError
 from toolprune.transcript import Message, Transcript
@@ -15,8 +16,6 @@ from toolprune.transcript import Message, Transcript
 _DEPTH = 32
 """Levels of dicts and lists that a picture copies. What lies deeper is no part of what is read of a message, but for a
 call's arguments."""
-
-_CONTAINERS = (dict, list)
 
 
 class Reader:
@@ -48,19 +47,19 @@ class Reader:
     def _continued_by(self, messages: list[Any]) -> bool:
         if _equal(messages, self._pictures):
             return True
-        for position, (message, picture) in enumerate(zip(messages, self._pictures, strict=True)):
-            if _equal(message, picture):
+        for position, (message, before) in enumerate(zip(messages, self._pictures, strict=True)):
+            if _equal(message, before):
                 continue
             if self._read(position, message) != self.transcript.messages[position]:
                 return False
-            self._pictures[position] = _picture(message)
+            self._pictures[position] = picture(message, _DEPTH)
         return True
 
     def _append(self, position: int, message: Any) -> None:
         read = self._read(position, message)
         follows_itself = self.dialect.runs and position > 0 and self.transcript.messages[-1].role == "assistant"
         begins_response = read.role == "assistant" and not follows_itself
-        self._pictures.append(_picture(message))
+        self._pictures.append(picture(message, _DEPTH))
         self.transcript.append(read, begins_response=begins_response)
 
     def _read(self, position: int, message: Any) -> Message:
@@ -77,19 +76,6 @@ class Reader:
                 f"messages[{position}] cannot be read as {self.dialect.name}: {type(error).__name__}, {error}; name "
                 "another dialect, or mend the message"
             ) from error
-
-
-def _picture(value: Any, depth: int = _DEPTH) -> Any:
-    """A copy of the dicts and lists of a value, with everything else in it the same objects."""
-    if not isinstance(value, _CONTAINERS):
-        return value
-    if isinstance(value, dict):
-        copied = dict(value)
-        for key, each in value.items():
-            if depth and isinstance(each, _CONTAINERS):
-                copied[key] = _picture(each, depth - 1)
-        return copied
-    return [_picture(each, depth - 1) if depth and isinstance(each, _CONTAINERS) else each for each in value]
 
 
 def _equal(one: Any, other: Any) -> bool:

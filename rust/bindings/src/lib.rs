@@ -1,6 +1,7 @@
 //! Python bindings of toolprune: conversion, the GIL and errors, no logic.
 
 mod cut;
+mod picture;
 mod scan;
 mod table;
 
@@ -9,6 +10,8 @@ mod table;
 mod _core {
     #[pymodule_export]
     use crate::cut::{PyCut, py_code_points, py_is_cut};
+    #[pymodule_export]
+    use crate::picture::py_picture;
     #[pymodule_export]
     use crate::scan::{PyScan, py_scan};
 
