@@ -49,14 +49,14 @@ def gate(on_edit: Any = None, **settings: Any) -> Gate:
     return Gate(GateConfig(**settings), on_edit=on_edit)
 
 
-def prompts(steps: Sequence[Step], dialect: str, asked: Gate | None = None, **given: Any) -> list[Sequence[Message]]:
+def prompts(steps: Sequence[Step], dialect: str, asked: Gate | None = None, **given: Any) -> list[list[Message]]:
     """What each request of a conversation held, the coming one last, when one gate was asked before each."""
     asked = asked or gate()
     messages = written(steps, dialect)
     return [asked.apply(messages[:held], **given) for held in requests(steps, dialect)]
 
 
-def prompt(steps: Sequence[Step], dialect: str, asked: Gate | None = None, **given: Any) -> Sequence[Message]:
+def prompt(steps: Sequence[Step], dialect: str, asked: Gate | None = None, **given: Any) -> list[Message]:
     """What the coming request of a conversation holds when a gate is asked before it alone."""
     return (asked or gate()).apply(written(steps, dialect), **given)
 

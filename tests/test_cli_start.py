@@ -40,7 +40,11 @@ def test_a_scan_without_settings_needs_no_validator_and_json_no_tables() -> None
 
 def test_the_public_names_are_there_and_are_all() -> None:
     names = [
+        "DEFAULT_TOOLS",
         "CutConfig",
+        "Edit",
+        "Gate",
+        "GateConfig",
         "ToolpruneError",
         "__version__",
         "code_points",
@@ -50,7 +54,7 @@ def test_the_public_names_are_there_and_are_all() -> None:
         "scan",
     ]
     assert toolprune.__all__ == names
-    assert dir(toolprune) == names
+    assert dir(toolprune) == sorted(names)
     assert toolprune.__version__ == "0.1.0"
     assert not hasattr(toolprune, "prune")
 

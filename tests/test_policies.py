@@ -694,13 +694,13 @@ def test_three_dialects_are_read(dialect: str) -> None:
     steps = [OPENING, *call("r", LARGE), *SEEN]
     assert content_of(prompt(steps, dialect), "r") == CUT
     messages = written(steps, dialect)
-    named = gate().apply(messages, dialect=dialect)  # type: ignore[arg-type]
+    named = gate().apply(messages, dialect=dialect)
     assert named == gate().apply(messages)
 
 
 def test_a_dialect_that_is_not_known_is_refused() -> None:
     with pytest.raises(ValueError, match="openai-chat") as refused:
-        gate().apply([], dialect="openai_chat")  # type: ignore[arg-type]
+        gate().apply([], dialect="openai_chat")
     assert isinstance(refused.value, ToolpruneError)
     assert "\n" not in str(refused.value)
 

@@ -133,7 +133,7 @@ def test_the_settings_that_are_shown_are_settings(
 
 def test_every_key_of_json_is_in_the_table(repository: Path) -> None:
     text = (repository / "README.md").read_text(encoding="utf-8")
-    table = text.partition("| key | means |")[2].partition("\n\n")[0]
+    table = text.partition("### What comes out as JSON")[2].partition("| key | means |")[2].partition("\n\n")[0]
     named = {name for row in table.splitlines() for name in re.findall("`([a-z_]+)`", row.split("|")[1] if row else "")}
     printed = json.loads(run("toolprune scan samples --format json", repository))
     assert named == set(printed)

@@ -16,7 +16,7 @@ from toolprune.dialects.dialect import (
     result_content,
     text_of,
 )
-from toolprune.transcript import Message, Part
+from toolprune.transcript import Message, Part, Role
 
 _TEXT_TYPES = frozenset({"text"})
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
@@ -31,9 +31,10 @@ def _read(message: Fields) -> Message:
     role, content = message.get("role"), message.get("content")
     if role == "assistant":
         return Message("assistant", content_parts(content, _part), usage_of(message.get("usage")))
+    given: Role = "system" if role == "system" else "user"
     if isinstance(content, list):
-        return Message("user", tuple([_user_part(place, block) for place, block in enumerate(content)]))
-    return Message("system" if role == "system" else "user", content_parts(content, _part))
+        return Message(given, tuple([_user_part(place, block) for place, block in enumerate(content)]))
+    return Message(given, content_parts(content, _part))
 
 
 def _user_part(place: int, block: Any) -> Part:

@@ -194,11 +194,12 @@ class _Conversation:
         return reader.follow(messages)
 
     def _begin(self, messages: Sequence[Any], dialect: str | None) -> Reader:
-        memory = None if self._reader is None else self._walk.remembered(self._reader.transcript)
+        before = None if self._reader is None else self._reader.transcript
+        memory = None if before is None else self._walk.remembered(before)
         reader = dialects.reader(messages, dialect)
         reader.follow(messages)
-        if memory is not None:
-            memory.recognise(reader.transcript, self._config.cut.threshold)
+        if before is not None and memory is not None:
+            memory.recognise(reader.transcript, before, self._config.cut.threshold)
         self._walk = Walk(self._config, self._meter, memory)
         return reader
 

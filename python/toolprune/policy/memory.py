@@ -38,18 +38,23 @@ class Memory:
         self._states[result.key] = state
         self._prints[result.key] = _print(part)
 
-    def recognise(self, transcript: Transcript, threshold: int) -> None:
+    def recognise(self, transcript: Transcript, before: Transcript, threshold: int) -> None:
         """Give the results of a transcript that was read anew the keys by which they are remembered.
 
-        Where one of several alike is gone it is the first, since hosts drop from the start.
+        `before` is what was read last: as far as both are the same from the start, so are their results. Behind that,
+        where one of several alike is gone it is the first, since hosts drop from the start.
         """
+        start = _same_from_the_start(transcript, before)
+        for index, key in enumerate(start):
+            transcript.rename(index, key)
         alike: defaultdict[int, list[int]] = defaultdict(list)
-        for index, result in enumerate(transcript.results):
+        for index, result in enumerate(transcript.results[len(start) :], len(start)):
             if result.code_points > threshold:
                 alike[_print(transcript.part_of(result))].append(index)
         known: defaultdict[int, list[CallKey]] = defaultdict(list)
         for key, print_ in self._prints.items():
-            known[print_].append(key)
+            if key not in start:
+                known[print_].append(key)
         for print_, indices in alike.items():
             kept = known[print_][-len(indices) :]
             for index, key in zip(indices, kept, strict=False):
@@ -63,6 +68,14 @@ class Memory:
         while key in self._states:
             key = (key[0], key[1] + 1)
         transcript.rename(index, key)
+
+
+def _same_from_the_start(transcript: Transcript, before: Transcript) -> dict[CallKey, None]:
+    """The keys, in order, of the results before the first message in which the two differ."""
+    pairs = zip(transcript.messages, before.messages, strict=False)
+    differs = next((position for position, (new, old) in enumerate(pairs) if new != old), len(before.messages))
+    end = min(differs, len(transcript.messages))
+    return {result.key: None for result in before.results if result.position < end}
 
 
 def _print(part: Part) -> int:
