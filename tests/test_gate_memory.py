@@ -170,6 +170,26 @@ def test_an_edit_is_told_once_and_by_the_key_it_had_before_the_list_was_trimmed(
 
 
 @in_every_dialect
+def test_a_message_that_grows_where_it_stands_is_measured_anew(dialect: str) -> None:
+    one, steps = gate(), [User("go"), *reads("a", "b", "c", "d")]
+    messages = written(steps, dialect)
+    held = len(written(steps[:3], dialect))
+    assert one.apply(messages[:held], dialect=dialect) == messages[:held]
+    messages[0]["content"] = "u" * 400
+    assert cut_in(one.apply(messages, dialect=dialect), "abcd") == "a"
+
+
+@in_every_dialect
+def test_a_result_that_grows_where_it_stands_is_over_the_threshold_from_then_on(dialect: str) -> None:
+    one, short = gate(), [{"type": "text", "text": "a" * 40}]
+    call = Response(calls=(Call("a", "read"),))
+    messages = written([User("u" * 400), call, Results((Result("a", short),)), *reads("b", "c", "d")], dialect)
+    assert one.apply(messages, dialect=dialect) is messages
+    content_of(messages, "a")[0]["text"] = "a" * 100
+    assert len(content_of(one.apply(messages, dialect=dialect), "a")[0]["text"]) == 31
+
+
+@in_every_dialect
 def test_a_list_that_is_sent_again_counts_no_view(dialect: str) -> None:
     one, told = gate(), list[tp.Edit]()
     again = gate(on_edit=told.append)

@@ -434,26 +434,26 @@ def markable(messages: Sequence[Message]) -> Iterator[dict[str, Any]]:
 @given(told(), st.data())
 @properties
 def test_a_host_that_writes_into_its_messages_gets_what_they_say_now(told: Told, data: st.DataObject) -> None:
-    # A frozen result is left as it is: changed, it would be one that was not there when the latch opened.
-    opened = plain_gate.opening(told.steps, told.dialect, told.limits) or 0
+    # What is written into came after the opening: a frozen result with another text would be one that is new.
+    opened = plain_gate.opening(told.steps, told.dialect, told.limits)
     gate = told.gate()
-    for messages in told.requests():
+    for number, messages in enumerate(told.requests()):
         told.apply(gate, messages)
         after = messages[len(told.written(told.steps[:opened])) :]
         changed = data.draw(st.sampled_from([None, *after]), "written into")
         if changed is not None:
-            write_over(changed)
+            write_over(changed, f"{number:02}" * data.draw(st.sampled_from([10, 50]), "length"))
         assert told.apply(gate, messages) == told.apply(told.gate(), messages)
 
 
-def write_over(message: Message) -> None:
-    """Put another text of the same length, in place, for each that a message holds."""
+def write_over(message: Message, text: str) -> None:
+    """Put another text, where it stands, in the place of each that a message holds."""
     for name in ("content", "output", "text"):
         if isinstance(message.get(name), str):
-            message[name] = "".join("😁" if each > "\uffff" else "w" for each in message[name])
+            message[name] = text
         elif isinstance(message.get(name), list):
             for block in message[name]:
-                write_over(block)
+                write_over(block, text)
 
 
 @given(told())
