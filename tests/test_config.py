@@ -213,7 +213,7 @@ def test_the_tools_of_a_gate_config_are_kept_as_a_frozen_set(names: object) -> N
 
 def test_a_list_of_tools_that_changes_later_changes_no_config() -> None:
     names = ["look"]
-    config = GateConfig(tools=names)  # type: ignore[arg-type]
+    config = GateConfig(tools=names)
     names.append("fetch")
     assert config.tools == frozenset({"look"})
 

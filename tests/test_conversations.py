@@ -165,3 +165,10 @@ def test_threads_that_ask_at_once_get_one_memory(session: Any) -> None:
         thread.join()
     assert len(found) == 8
     assert len(set(map(id, found))) == 1
+
+
+def test_the_conversation_without_a_session_is_not_forgotten_for_those_with_one() -> None:
+    kept = conversations(most=1)
+    unnamed = kept.of(None)
+    assert [kept.of(name) for name in "ab"] != [unnamed, unnamed]
+    assert kept.of(None) == unnamed

@@ -667,3 +667,8 @@ def test_objects_that_cannot_be_compared_are_read_again() -> None:
     assert grows.follow([said])
     assert grows.follow([Sulking(role="assistant", content="hi"), {"role": "user", "content": "hi"}])
     assert not grows.follow([Sulking(role="assistant", content="ho"), {"role": "user", "content": "hi"}])
+
+
+def test_a_refusal_in_a_chat_is_a_text_of_the_models() -> None:
+    read_ = read([{"role": "assistant", "content": None, "refusal": "No."}], "openai-chat")
+    assert read_.messages == [Message("assistant", (Part("text", ("No.",)),))]

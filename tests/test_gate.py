@@ -457,3 +457,22 @@ def test_an_object_of_an_sdk_may_stand_for_any_message_of_the_model() -> None:
     sent = gate().apply(more)
     assert sent[1] is whole
     assert (content_of(sent[2:], "r"), content_of(sent[2:], "q")) == (LARGE, CUT)
+
+
+@pytest.mark.parametrize("given", [[], [{"role": "user", "content": "go"}], None])
+def test_only_a_transcript_is_decided_about(given: Any) -> None:
+    with pytest.raises(
+        TypeError, match=r"^transcript is .*, and must be a Transcript: read a list with dialects.read$"
+    ):
+        gate().decide(given)
+
+
+@dialects
+def test_what_was_read_of_a_list_that_could_not_be_read_is_not_there_yet(dialect: str) -> None:
+    """The gate opened before the result came: a list that fails behind it freezes nothing."""
+    asked = gate()
+    asked.apply(written([OPENING], dialect), dialect=dialect)
+    with pytest.raises(ToolpruneError):
+        asked.apply([*written([OPENING, *call("r", LARGE)], dialect), None], dialect=dialect)
+    system = {"role": "system", "content": "Be brief."}
+    assert content_of(asked.apply([system, *written(DUE, dialect)], dialect=dialect), "r") == CUT

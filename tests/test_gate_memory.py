@@ -145,6 +145,18 @@ def test_a_new_result_under_an_old_id_is_new(dialect: str) -> None:
 
 
 @in_every_dialect
+def test_of_equal_results_under_one_id_a_trim_leaves_the_later_and_a_rewind_the_earlier(dialect: str) -> None:
+    # The first a is frozen, the second is cut.
+    steps = [*FROZEN, *reads("a", size=200), *reads("c", "d", "e")]
+    trimming, rewinding = gate(), gate()
+    for one in (trimming, rewinding):
+        came = live(one, steps, dialect)
+        assert [len(content_of(came, "a", at)) for at in range(2)] == [200, 31]
+    assert cut_in(send(trimming, steps[5:], dialect), "acde") == "a"
+    assert cut_in(send(rewinding, steps[:5], dialect), "ab") == ""
+
+
+@in_every_dialect
 def test_results_of_one_id_are_told_apart_when_some_of_them_are_trimmed(dialect: str) -> None:
     one = gate()
     first = [User("go"), *reads("a", "b", call_id="same", size=200), *reads("c", "d", "e", "f", call_id="same")]

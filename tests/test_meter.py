@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import tiktoken.registry
+from tiktoken_ext import openai_public
 
 import toolprune
 from toolprune import GateConfig, ToolpruneError
@@ -439,3 +440,16 @@ def test_a_meter_that_cannot_count_is_refused_when_a_gate_is_made(monkeypatch: p
 def test_tiktoken_is_loaded_for_no_other_meter() -> None:
     script = "import sys, toolprune; toolprune.Gate().apply([]); assert 'tiktoken' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_an_empty_folder_name_is_refused_since_tiktoken_then_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
+    assert refused("cl100k_base") == (
+        "TIKTOKEN_CACHE_DIR is empty, so tiktoken keeps no vocabulary: set it to a folder that holds one"
+    )
+
+
+def test_an_encoding_of_tiktokens_own_whose_file_is_not_known_is_not_offered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(openai_public.ENCODING_CONSTRUCTORS, "o300k_base", lambda: pytest.fail("it is made"))
+    monkeypatch.setattr(tiktoken, "list_encoding_names", lambda: [*OWN, "o300k_base"])
+    assert refused("o300k_base") == "tiktoken has no encoding o300k_base; did you mean o200k_base?"

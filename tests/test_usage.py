@@ -114,3 +114,12 @@ def test_zeros_are_counts() -> None:
 )
 def test_what_holds_no_count_of_input_is_no_usage(reported: Any) -> None:
     assert usage_of(reported) is None
+
+
+@pytest.mark.parametrize("details", ["prompt_tokens_details", "input_tokens_details"])
+def test_openai_reports_written_input_as_part_of_the_whole(details: str) -> None:
+    given, output = (
+        ("prompt_tokens", "completion_tokens") if details.startswith("prompt") else ("input_tokens", "output_tokens")
+    )
+    reported = {given: 1_000, output: 7, details: {"cached_tokens": 600, "cache_write_tokens": 300}}
+    assert usage_of(reported) == Usage(input_missed=100, input_cached=600, input_written=300, output=7)

@@ -1,6 +1,7 @@
 """Every limit and default, in one validated tree."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
@@ -30,7 +31,7 @@ def _tools(value: object) -> object:
     raise ValueError('it should be a set of tool names, "*" for every tool, or a function of the name')
 
 
-Tools = Annotated[frozenset[str] | Literal["*"] | Callable[[str], bool], PlainValidator(_tools)]
+Tools = Annotated[Collection[str] | Callable[[str], bool], PlainValidator(_tools)]
 
 
 class _Section(BaseModel):
@@ -130,7 +131,7 @@ class GateConfig(_Section):
     @field_validator("meter")
     @classmethod
     def _is_a_meter(cls, meter: str) -> str:
-        if meter not in ("auto", "host") and not meter.startswith("tiktoken:"):
+        if meter not in ("auto", "host") and not re.fullmatch("tiktoken:.+", meter):
             raise ValueError(
                 "it should be auto, host, or tiktoken: with the name of an encoding, as tiktoken:o200k_base"
             )

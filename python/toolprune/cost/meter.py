@@ -145,10 +145,11 @@ def _part_tokens(part: Part, of_text: Callable[[str], int]) -> int:
 def _encoding(name: str) -> "Encoding":
     try:
         import tiktoken
+        from tiktoken_ext.openai_public import ENCODING_CONSTRUCTORS as OWN
     except ImportError as error:
         raise MeterError("tiktoken is not installed: pip install 'toolprune[tiktoken]'") from error
-    # GPT-2's is r50k_base under another name, and tiktoken would download two files for it.
-    known = [each for each in tiktoken.list_encoding_names() if each != "gpt2"]
+    # Of tiktoken's own, those whose files are known: for others it might download.
+    known = [each for each in tiktoken.list_encoding_names() if each in _VOCABULARIES or each not in OWN]
     if name not in known:
         raise MeterError(f"tiktoken has no encoding {name}; {suggestion(nearest(name, known), known)}")
     if name in _VOCABULARIES:
@@ -171,8 +172,11 @@ def _require(name: str, file: str, digest: str) -> None:
 
 
 def _cache() -> Path:
-    """Where tiktoken looks for vocabularies."""
+    """The folder in which tiktoken looks for vocabularies."""
     for variable in ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR"):
-        if variable in os.environ:
-            return Path(os.environ[variable])
+        folder = os.environ.get(variable)
+        if folder == "":
+            raise MeterError(f"{variable} is empty, so tiktoken keeps no vocabulary: set it to a folder that holds one")
+        if folder is not None:
+            return Path(folder)
     return Path(tempfile.gettempdir()) / "data-gym-cache"

@@ -14,25 +14,26 @@ def usage_of(reported: Any) -> Usage | None:
 
     - Anthropic: `input_tokens` is what no cache had; `cache_read_input_tokens` and `cache_creation_input_tokens` are
       beside it.
-    - OpenAI Responses: `input_tokens` includes `input_tokens_details.cached_tokens`.
-    - OpenAI chat: `prompt_tokens` includes `prompt_tokens_details.cached_tokens`; DeepSeek calls these
+    - OpenAI Responses: `input_tokens` includes `cached_tokens` and `cache_write_tokens` of `input_tokens_details`.
+    - OpenAI chat: `prompt_tokens` includes the same of `prompt_tokens_details`; DeepSeek calls what was cached
       `prompt_cache_hit_tokens`.
     """
     if reported is None:
         return None
     prompt = _count(reported, "prompt_tokens")
     if prompt is not None:
-        cached = _count(_field(reported, "prompt_tokens_details"), "cached_tokens")
+        details = _field(reported, "prompt_tokens_details")
+        cached = _count(details, "cached_tokens")
         if cached is None:
             cached = _count(reported, "prompt_cache_hit_tokens")
-        return _including(prompt, cached, _count(reported, "completion_tokens"))
+        return _including(prompt, cached, details, _count(reported, "completion_tokens"))
     given = _count(reported, "input_tokens")
     if given is None:
         return None
     output = _count(reported, "output_tokens")
     details = _field(reported, "input_tokens_details")
     if details is not None:
-        return _including(given, _count(details, "cached_tokens"), output)
+        return _including(given, _count(details, "cached_tokens"), details, output)
     return Usage(
         input_missed=given,
         input_cached=_count(reported, "cache_read_input_tokens") or 0,
@@ -41,9 +42,10 @@ def usage_of(reported: Any) -> Usage | None:
     )
 
 
-def _including(given: int, cached: int | None, output: int | None) -> Usage:
+def _including(given: int, cached: int | None, details: Any, output: int | None) -> Usage:
     cached = min(cached or 0, given)
-    return Usage(input_missed=given - cached, input_cached=cached, output=output or 0)
+    written = min(_count(details, "cache_write_tokens") or 0, given - cached)
+    return Usage(given - cached - written, cached, written, output or 0)
 
 
 def _field(item: Any, name: str) -> Any:

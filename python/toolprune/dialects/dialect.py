@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from toolprune.cost.meter import utf16_units
-from toolprune.transcript import Message, Part
+from toolprune.transcript import Message, Part, Role
+
+ROLES: dict[str, Role] = {"assistant": "assistant", "user": "user", "system": "system", "developer": "system"}
+"""OpenAI's roles of messages that are no results. One that is not known is taken for the user's."""
 
 Rewrite: TypeAlias = Callable[[Any], Any]
 """From the content of a result to what stands in its place."""

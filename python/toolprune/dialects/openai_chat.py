@@ -4,6 +4,7 @@ from typing import Any
 
 from toolprune.cost.usage import usage_of
 from toolprune.dialects.dialect import (
+    ROLES,
     Dialect,
     Fields,
     Rewrite,
@@ -15,10 +16,9 @@ from toolprune.dialects.dialect import (
     result_content,
     text_of,
 )
-from toolprune.transcript import Message, Part, Role
+from toolprune.transcript import Message, Part
 
 _TEXT_TYPES = frozenset({"text"})
-_ROLES: dict[str, Role] = {"assistant": "assistant", "user": "user", "system": "system", "developer": "system"}
 
 
 def _shows(message: Fields) -> bool:
@@ -33,14 +33,16 @@ def _read(message: Fields) -> Message:
         return Message("tool", (_result(message),))
     parts = content_parts(message.get("content"), _part)
     if role == "assistant":
-        reasoning = message.get("reasoning_content")
+        reasoning, refusal = message.get("reasoning_content"), message.get("refusal")
         if isinstance(reasoning, str):
             parts = (Part("reasoning", (reasoning,)), *parts)
+        if isinstance(refusal, str):
+            parts = (*parts, Part("text", (refusal,)))
         calls = message.get("tool_calls")
         if calls:
             parts = (*parts, *map(_call, calls))
         return Message("assistant", parts, usage_of(message.get("usage")))
-    return Message(_ROLES.get(role, "user"), parts)
+    return Message(ROLES.get(role, "user"), parts)
 
 
 def _result(message: Fields) -> Part:

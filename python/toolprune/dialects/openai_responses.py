@@ -3,6 +3,7 @@
 from typing import Any
 
 from toolprune.dialects.dialect import (
+    ROLES,
     Dialect,
     Fields,
     Rewrite,
@@ -14,11 +15,10 @@ from toolprune.dialects.dialect import (
     result_content,
     text_of,
 )
-from toolprune.transcript import Message, Part, Role
+from toolprune.transcript import Message, Part
 
 _TEXT_TYPES = frozenset({"input_text", "output_text", "text"})
 _RESULTS = ("function_call_output", "custom_tool_call_output")
-_ROLES: dict[str, Role] = {"assistant": "assistant", "user": "user", "system": "system", "developer": "system"}
 
 
 def _shows(item: Fields) -> bool:
@@ -30,7 +30,7 @@ def _shows(item: Fields) -> bool:
 def _read(item: Fields) -> Message:
     kind, role = item.get("type"), item.get("role")
     if role is not None:
-        return Message(_ROLES.get(role, "user"), content_parts(item.get("content"), _part))
+        return Message(ROLES.get(role, "user"), content_parts(item.get("content"), _part))
     if kind in _RESULTS:
         texts, others = result_content(item.get("output"), _TEXT_TYPES)
         return Message("tool", (Part("result", texts, others, text_of(item.get("call_id"))),))

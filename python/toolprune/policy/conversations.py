@@ -23,6 +23,7 @@ class Conversations(Generic[T]):
     def __init__(self, make: Callable[[], T], most: int) -> None:
         self._make = make
         self._most = most
+        self._unnamed: T | None = None
         self._by_id: OrderedDict[object, T] = OrderedDict()
         self._by_object: dict[int, tuple[weakref.ref[Any], T]] = {}
         self._lock = threading.Lock()
@@ -32,8 +33,10 @@ class Conversations(Generic[T]):
 
         Raises TypeError for an object that is neither an id nor can be held by weak reference.
         """
+        if session is None:
+            return self._of_none()
         try:
-            if session is None or isinstance(session, str | int | UUID | tuple):
+            if isinstance(session, str | int | UUID | tuple):
                 return self._of_id(session)
             return self._of_object(session)
         except TypeError as error:  # a tuple that holds a list, an object without a place for weak references
@@ -41,6 +44,12 @@ class Conversations(Generic[T]):
                 f"session is {shown(session)}, and should be an id (str, int, UUID, or a tuple of these) or an object "
                 "that can be held by weak reference"
             ) from error
+
+    def _of_none(self) -> T:
+        with self._lock:
+            if self._unnamed is None:
+                self._unnamed = self._make()
+            return self._unnamed
 
     def _of_id(self, session: object) -> T:
         with self._lock:

@@ -95,8 +95,14 @@ class Gate:
     def decide(self, transcript: Transcript, overhead_tokens: int = 0) -> list[Edit]:
         """What is to be shortened in the coming request, from the transcript alone and in its order.
 
+        Raises TypeError for what is no Transcript: `toolprune.dialects.read` makes one of a list of messages.
+
         Source: `docs/policies.md`, "The gate".
         """
+        if not isinstance(transcript, Transcript):
+            raise TypeError(
+                f"transcript is {shown(transcript)}, and must be a Transcript: read a list with dialects.read"
+            )
         walk = Walk(self.config, self._meter)
         walk.follow(transcript, overhead_tokens)
         return [_edit(result, transcript, self.config) for result in walk.due]

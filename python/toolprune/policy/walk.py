@@ -57,7 +57,7 @@ class Walk:
         """What must hold for this conversation whatever becomes of its messages; None while the gate is shut."""
         if not self._reached:
             return None
-        frozen_before = len(transcript.messages) if self._opening is None else self._opening
+        frozen_before = self._messages if self._opening is None else self._opening
         memory = self._memory or Memory()
         cut = {result.key for result in self.due}
         for result in transcript.results:
