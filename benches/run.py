@@ -319,7 +319,8 @@ def gate(bench: Bench) -> str:
     what = (
         f"One conversation of {conversation['messages']:,} messages, {conversation['tokens']:,} tokens by the host's "
         f"estimate. LangChain clears {conversation['cleared']:,} results, the gate cuts {conversation['cuts']}: each "
-        f"is held to its own rule first. Median of {5 * bench.runs} interleaved runs in one process.\n"
+        f"is held to its own rule first. Median of {5 * bench.runs} interleaved runs in one process; "
+        f"LangChain {version('langchain')}.\n"
     )
     kept = [
         f"{name.partition(', ')[2]} {medians[name] / medians[LANGCHAIN]:.3f} (at most {most:.3f})"
