@@ -476,3 +476,17 @@ def test_what_was_read_of_a_list_that_could_not_be_read_is_not_there_yet(dialect
         asked.apply([*written([OPENING, *call("r", LARGE)], dialect), None], dialect=dialect)
     system = {"role": "system", "content": "Be brief."}
     assert content_of(asked.apply([system, *written(DUE, dialect)], dialect=dialect), "r") == CUT
+
+
+@dialects
+def test_a_frozen_result_into_which_the_host_writes_stays_whole(dialect: str) -> None:
+    """It was there when the gate opened, as one that starts anew sees too."""
+    steps: list[Step] = [*FREEZING, *call("r", LARGE), *SEEN]
+    asked = gate()
+    messages = written(steps, dialect)
+    assert content_of(asked.apply(messages), "r") == CUT
+    other = "y" * len(LARGE)
+    rewritten = written([*FREEZING[:-1], Results((Result("old", other),)), *call("r", LARGE), *SEEN], dialect)
+    for each in (asked, gate()):
+        came = each.apply(rewritten)
+        assert (content_of(came, "old"), content_of(came, "r")) == (other, CUT)

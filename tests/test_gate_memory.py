@@ -145,6 +145,23 @@ def test_a_new_result_under_an_old_id_is_new(dialect: str) -> None:
 
 
 @in_every_dialect
+def test_a_result_that_comes_under_an_old_id_after_a_rewind_is_new(dialect: str) -> None:
+    one = gate()
+    live(one, [*FROZEN, *reads("c", "d", "e", "f", call_id="same")], dialect)
+    rewound = [*FROZEN, *reads("x", call_id="other")]
+    send(one, rewound, dialect)
+    came = live(one, [*rewound, *reads("C", "D", "E", call_id="same")], dialect, since=len(rewound))
+    assert [len(content_of(came, "same", at)) for at in range(3)] == [100, 100, 100]
+
+
+@in_every_dialect
+def test_a_cut_result_stays_cut_when_its_call_is_dropped(dialect: str) -> None:
+    one = gate()
+    live(one, LIVED, dialect)
+    assert cut_in(send(one, reads("c", "d")[1:], dialect), "cd") == "c"
+
+
+@in_every_dialect
 def test_of_equal_results_under_one_id_a_trim_leaves_the_later_and_a_rewind_the_earlier(dialect: str) -> None:
     # The first a is frozen, the second is cut.
     steps = [*FROZEN, *reads("a", size=200), *reads("c", "d", "e")]
@@ -250,7 +267,8 @@ def histories(draw: st.DrawFn) -> list[list[Step]]:
         kind = draw(st.sampled_from(["read"] * 7 + ["text", "trim", "summarise", "rewind", "go back"]))
         if kind == "read":
             size = draw(st.sampled_from([100, 100, 200, 40]))
-            chunks = [*chunks, reads(f"{number:02}", call_id=f"call_{number}", size=size)]
+            call_id = draw(st.sampled_from(["same", "other", f"call_{number}"]))
+            chunks = [*chunks, reads(f"{number:02}", call_id=call_id, size=size)]
         elif kind == "text":
             chunks = [*chunks, [Response("Done.")], [User("Go on.")]]
         elif kind == "trim":

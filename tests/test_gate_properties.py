@@ -127,7 +127,7 @@ def tool_steps(draw: st.DrawFn, number: int, dialect: str) -> list[Step]:
     calls: list[Call] = []
     for index in range(draw(st.sampled_from([1, 1, 2, 3]))):
         call_id = draw(st.sampled_from([f"call_{number}_{index}"] * 9 + list(ODD_IDS)))
-        tool = next((call.tool for call in calls if call.call_id == call_id), draw(st.sampled_from(TOOLS)))
+        tool = draw(st.sampled_from(TOOLS))
         calls.append(Call(call_id, tool, {"path": draw(st.sampled_from(["a", "é", "b" * 90]))}))
     failed = st.sampled_from([False] * 5 + [True])
     results = [Result(call.call_id, draw(CONTENTS), draw(failed)) for call in calls]

@@ -4,6 +4,7 @@ A transcript holds what a decision needs to know of each message and refers to i
 message of the host is held. It only grows: messages are appended in the order in which the model reads them.
 """
 
+from collections import deque
 from typing import Literal, NamedTuple, TypeAlias
 
 Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
@@ -74,6 +75,13 @@ class Result(NamedTuple):
     turn: int
 
 
+class _Calls(NamedTuple):
+    """The tools that one response called by the same id, those of results that came left out but for the last."""
+
+    response: int
+    tools: deque[str]
+
+
 class Transcript:
     """A conversation so far. `responses` has the index of the message with which each response of the model begins."""
 
@@ -82,7 +90,7 @@ class Transcript:
         self.results: list[Result] = []
         self.responses: list[int] = []
         self.turn = 0
-        self._tools: dict[str, str] = {}
+        self._calls: dict[str, _Calls] = {}
         self._occurrences: dict[str, int] = {}
 
     def append(self, message: Message, *, begins_response: bool) -> None:
@@ -94,12 +102,25 @@ class Transcript:
         holds_result = False
         for part in message.parts:
             if part.kind == "call" and part.tool is not None:
-                self._tools[part.call_id] = part.tool
+                self._append_call(part.call_id, part.tool)
             elif part.kind == "result":
                 holds_result = True
                 self._append_result(part, position)
         if message.role == "user" and not holds_result:
             self.turn += 1
+
+    def _append_call(self, call_id: str, tool: str) -> None:
+        calls = self._calls.get(call_id)
+        if calls is None or calls.response != len(self.responses):
+            calls = self._calls[call_id] = _Calls(len(self.responses), deque())
+        calls.tools.append(tool)
+
+    def _tool_of(self, result: Part) -> str | None:
+        """The tool of the nearest response's call of this id, the results of equal ids taken in the calls' order."""
+        calls = self._calls.get(result.call_id)
+        if calls is None:
+            return result.tool
+        return calls.tools.popleft() if len(calls.tools) > 1 else calls.tools[0]
 
     def _append_result(self, part: Part, position: int) -> None:
         occurrence = self._occurrences.get(part.call_id, 0)
@@ -110,7 +131,7 @@ class Transcript:
                 position,
                 part.place,
                 part.call_id,
-                self._tools.get(part.call_id, part.tool),
+                self._tool_of(part),
                 sum(map(len, part.texts)),
                 part.is_error,
                 part.replaced,

@@ -166,6 +166,7 @@ class _Conversation:
         self._reader: Reader | None = None
         self._walk = Walk(config, meter)
         self._overhead = 0
+        self._settled = 0  # results whose keys are what they stay
         self._reported: set[CallKey] = set()
 
     def follow(self, messages: Sequence[Any], overhead: int, dialect: str | None) -> _Prompt:
@@ -176,6 +177,9 @@ class _Conversation:
         elif overhead != self._overhead:
             self._walk = Walk(self._config, self._meter, self._walk.remembered(reader.transcript))
         self._reader, self._overhead = reader, overhead
+        if self._walk.memory is not None:
+            self._walk.memory.recognise(reader.transcript, self._settled, self._config.cut.threshold)
+        self._settled = len(reader.transcript.results)
         self._walk.follow(reader.transcript, overhead)
         return _Prompt(
             reader.dialect,
@@ -204,8 +208,9 @@ class _Conversation:
         memory = None if before is None else self._walk.remembered(before)
         reader = dialects.reader(messages, dialect)
         reader.follow(messages)
+        self._settled = 0
         if before is not None and memory is not None:
-            memory.recognise(reader.transcript, before, self._config.cut.threshold)
+            self._settled = memory.carry_over(reader.transcript, before)
         self._walk = Walk(self._config, self._meter, memory)
         return reader
 

@@ -38,22 +38,42 @@ class Memory:
         self._states[result.key] = state
         self._prints[result.key] = _print(part)
 
-    def recognise(self, transcript: Transcript, before: Transcript, threshold: int) -> None:
-        """Give the results of a transcript that was read anew the keys by which they are remembered.
+    def carry_over(self, transcript: Transcript, before: Transcript) -> int:
+        """Give results of a transcript that was read anew the keys that they had in the one before; how many.
 
-        `before` is what was read last: as far as both are the same from the start, so are their results. Behind that,
-        where one of several alike is gone it is the first, since hosts drop from the start.
+        They are those before the first message that differs. Where the host wrote into its messages and kept their
+        places, they are all of the one before: a frozen result stays frozen then, whatever its text, and another with a
+        new text is a new one.
         """
-        start = _same_from_the_start(transcript, before)
-        for index, key in enumerate(start):
-            transcript.rename(index, key)
+        pairs = zip(transcript.messages, before.messages, strict=False)
+        same = next((position for position, (new, old) in enumerate(pairs) if new != old), len(before.messages))
+        in_place = _ends_alike(transcript, before)
+        count = 0
+        for new, old in zip(transcript.results, before.results, strict=False):
+            if new.position >= same and not (in_place and _stand_alike(new, old)):
+                break
+            if self.state(old) is State.FROZEN or transcript.part_of(new).texts == before.part_of(old).texts:
+                transcript.rename(count, old.key)
+            else:
+                self._rename_new(transcript, count)
+            count += 1
+        return count
+
+    def recognise(self, transcript: Transcript, start: int, threshold: int) -> None:
+        """Give the results from this index on the keys by which they are remembered, if they are.
+
+        Where one of several alike is gone it is the first, since hosts drop from the start.
+        """
         alike: defaultdict[int, list[int]] = defaultdict(list)
-        for index, result in enumerate(transcript.results[len(start) :], len(start)):
+        for index, result in enumerate(transcript.results[start:], start):
             if result.code_points > threshold:
                 alike[_print(transcript.part_of(result))].append(index)
+        if not alike:
+            return
+        present = {result.key for result in transcript.results[:start]}
         known: defaultdict[int, list[CallKey]] = defaultdict(list)
         for key, print_ in self._prints.items():
-            if key not in start:
+            if key not in present:
                 known[print_].append(key)
         for print_, indices in alike.items():
             kept = known[print_][-len(indices) :]
@@ -70,12 +90,14 @@ class Memory:
         transcript.rename(index, key)
 
 
-def _same_from_the_start(transcript: Transcript, before: Transcript) -> dict[CallKey, None]:
-    """The keys, in order, of the results before the first message in which the two differ."""
-    pairs = zip(transcript.messages, before.messages, strict=False)
-    differs = next((position for position, (new, old) in enumerate(pairs) if new != old), len(before.messages))
-    end = min(differs, len(transcript.messages))
-    return {result.key: None for result in before.results if result.position < end}
+def _ends_alike(transcript: Transcript, before: Transcript) -> bool:
+    """Whether the last message of the one before still stands where it stood."""
+    end = len(before.messages)
+    return 0 < end <= len(transcript.messages) and transcript.messages[end - 1] == before.messages[-1]
+
+
+def _stand_alike(one: Result, other: Result) -> bool:
+    return (one.position, one.place, one.call_id) == (other.position, other.place, other.call_id)
 
 
 def _print(part: Part) -> int:

@@ -25,7 +25,7 @@ class Walk:
         self._config = config
         self._listed = _listed(config)
         self._measure = Measure(meter)
-        self._memory = memory
+        self.memory = memory
         self._opening: int | None = None if memory is None else 0
         self._reached = memory is not None
         self._messages = self._results = self._responses = 0
@@ -58,7 +58,7 @@ class Walk:
         if not self._reached:
             return None
         frozen_before = self._messages if self._opening is None else self._opening
-        memory = self._memory or Memory()
+        memory = self.memory or Memory()
         cut = {result.key for result in self.due}
         for result in transcript.results:
             if result.code_points > self._config.cut.threshold and memory.state(result) is not State.FROZEN:
@@ -92,17 +92,20 @@ class Walk:
             self._opening = self._messages
 
     def _consider(self, result: Result) -> None:
-        if result.code_points <= self._config.cut.threshold or result.is_error or result.replaced:
+        if result.code_points <= self._config.cut.threshold:
+            return
+        state = None if self.memory is None else self.memory.state(result)
+        if state is State.CUT:  # whatever else is gone of it, as its call
+            self._sees_listed = True
+            self.due.append(result)
+        if state is State.CUT or result.is_error or result.replaced:
             return
         if not self._listed(result.tool):
             if result.tool is not None and result.tool not in KEPT_TOOLS | RESTORING_TOOLS:
                 self._unlisted.add(result.tool)
             return
         self._sees_listed = True
-        state = None if self._memory is None else self._memory.state(result)
-        if state is State.CUT:
-            self.due.append(result)
-        elif self._opening is not None and state is not State.FROZEN:
+        if self._opening is not None and state is not State.FROZEN:
             self._waiting.append(result)
 
 
