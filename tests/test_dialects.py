@@ -572,7 +572,7 @@ def test_a_rewrite_changes_the_content_of_one_result_and_nothing_else(
     dialect: str, message: dict[str, Any], place: int | None, field: tuple[str | int, ...]
 ) -> None:
     before = json.dumps(message)
-    after = DIALECTS[dialect].rewrite(message, place, shortened)
+    after = DIALECTS[dialect].rewrite(message, {place: shortened})
     assert json.dumps(message) == before
     expected: Any = json.loads(before)
     held = expected
@@ -590,7 +590,7 @@ def test_the_blocks_beside_a_rewritten_result_are_the_same_objects() -> None:
         {"type": "text", "text": "and now?"},
     ]
     message = {"role": "user", "content": content}
-    after = DIALECTS[ANTHROPIC].rewrite(message, 1, shortened)
+    after = DIALECTS[ANTHROPIC].rewrite(message, {1: shortened})
     assert [new is old for new, old in zip(after["content"], content, strict=True)] == [True, False, True]
     assert after["content"][1] == {"type": "tool_result", "tool_use_id": "b", "content": "short"}
 

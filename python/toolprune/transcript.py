@@ -59,8 +59,9 @@ class Message(NamedTuple):
 class Result(NamedTuple):
     """A tool result, where it stands and what is known of it.
 
-    `key` names it as long as the conversation lasts. `position` is the index of its message, `code_points` the length
-    of its text. `responses` and `turn` count from the start: the model's responses before it, and the user's messages.
+    `key` names it as long as the conversation lasts. `position` is the index of its message, `place` that of its block,
+    which is also that of its part, or None where a message is one result. `code_points` is the length of its text.
+    `responses` and `turn` count from the start: the model's responses before it, and the user's messages.
     """
 
     key: CallKey
@@ -75,13 +76,6 @@ class Result(NamedTuple):
     turn: int
 
 
-class _Calls(NamedTuple):
-    """The tools that one response called by the same id, those of results that came left out but for the last."""
-
-    response: int
-    tools: deque[str]
-
-
 class Transcript:
     """A conversation so far. `responses` has the index of the message with which each response of the model begins."""
 
@@ -90,7 +84,9 @@ class Transcript:
         self.results: list[Result] = []
         self.responses: list[int] = []
         self.turn = 0
-        self._calls: dict[str, _Calls] = {}
+        # By call id: the response that called last by it, and its tool; where it called several times by one id, the
+        # tools of those whose results are to come, the last of which stays.
+        self._calls: dict[str, tuple[int, str | deque[str]]] = {}
         self._occurrences: dict[str, int] = {}
 
     def append(self, message: Message, *, begins_response: bool) -> None:
@@ -110,17 +106,23 @@ class Transcript:
             self.turn += 1
 
     def _append_call(self, call_id: str, tool: str) -> None:
-        calls = self._calls.get(call_id)
-        if calls is None or calls.response != len(self.responses):
-            calls = self._calls[call_id] = _Calls(len(self.responses), deque())
-        calls.tools.append(tool)
+        here = len(self.responses)
+        response, tools = self._calls.get(call_id, (None, ""))
+        if response != here:
+            self._calls[call_id] = (here, tool)
+        elif isinstance(tools, str):
+            self._calls[call_id] = (here, deque((tools, tool)))
+        else:
+            tools.append(tool)
 
     def _tool_of(self, result: Part) -> str | None:
         """The tool of the nearest response's call of this id, the results of equal ids taken in the calls' order."""
-        calls = self._calls.get(result.call_id)
-        if calls is None:
+        if result.call_id not in self._calls:
             return result.tool
-        return calls.tools.popleft() if len(calls.tools) > 1 else calls.tools[0]
+        _, tools = self._calls[result.call_id]
+        if isinstance(tools, str):
+            return tools
+        return tools.popleft() if len(tools) > 1 else tools[0]
 
     def _append_result(self, part: Part, position: int) -> None:
         occurrence = self._occurrences.get(part.call_id, 0)
@@ -142,8 +144,7 @@ class Transcript:
 
     def part_of(self, result: Result) -> Part:
         """The block that a result is."""
-        parts = self.messages[result.position].parts
-        return next(part for part in parts if part.kind == "result" and part.place == result.place)
+        return self.messages[result.position].parts[result.place or 0]
 
     def rename(self, index: int, key: CallKey) -> None:
         """Give the result at this index the key by which it was known, and later ones of its id the next ones."""

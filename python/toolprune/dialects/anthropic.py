@@ -1,5 +1,6 @@
 """Anthropic messages: results are blocks of a user's message, beside its texts, and an error says that it is one."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from toolprune.cost.usage import usage_of
@@ -65,10 +66,11 @@ def _part(block: Any) -> Part:
     return other(block)
 
 
-def _rewrite(message: Any, place: int | None, rewrite: Rewrite) -> Any:
+def _rewrite(message: Any, rewrites: Mapping[int | None, Rewrite]) -> Any:
     blocks = list(fields(message).get("content"))
-    if place is not None:
-        blocks[place] = replaced(blocks[place], "content", rewrite(fields(blocks[place]).get("content")))
+    for place, rewrite in rewrites.items():
+        if place is not None:
+            blocks[place] = replaced(blocks[place], "content", rewrite(fields(blocks[place]).get("content")))
     return replaced(message, "content", blocks)
 
 

@@ -2,7 +2,7 @@
 
 import copy
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -29,7 +29,7 @@ class Dialect:
     """One way in which a list says what was said, called and returned.
 
     `shows` says whether a message can be of no other dialect. `read` gives the neutral view of one message, and
-    `rewrite` a copy of one with the content of its result, or of the block at a place in it, put through a function.
+    `rewrite` a copy of one with the content of results put through functions, each by the place of the result.
     With `runs`, all that the model says in a row is one response; else each of its messages is.
     """
 
@@ -38,7 +38,7 @@ class Dialect:
     runs: bool
     shows: Callable[[Fields], bool]
     read: Callable[[Fields], Message]
-    rewrite: Callable[[Any, int | None, Rewrite], Any]
+    rewrite: Callable[[Any, Mapping[int | None, Rewrite]], Any]
 
 
 class _Attributes:

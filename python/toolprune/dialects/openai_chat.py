@@ -1,5 +1,6 @@
 """OpenAI chat completions: a result is a message of role `tool`, and nothing says that it is an error."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from toolprune.cost.usage import usage_of
@@ -65,8 +66,8 @@ def _call(call: Any) -> Part:
     return Part("call", (name, arguments), (), text_of(read.get("id")), name)
 
 
-def _rewrite(message: Any, place: int | None, rewrite: Rewrite) -> Any:
-    return replaced(message, "content", rewrite(fields(message).get("content")))
+def _rewrite(message: Any, rewrites: Mapping[int | None, Rewrite]) -> Any:
+    return replaced(message, "content", rewrites[None](fields(message).get("content")))
 
 
 OPENAI_CHAT = Dialect("openai-chat", _TEXT_TYPES, runs=False, shows=_shows, read=_read, rewrite=_rewrite)

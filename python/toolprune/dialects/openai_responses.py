@@ -1,5 +1,6 @@
 """OpenAI Responses: items in a row, a result being an item of its own; nothing says that it is an error."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from toolprune.dialects.dialect import (
@@ -51,8 +52,8 @@ def _part(block: Any) -> Part:
     return Part("text", (text,)) if isinstance(text, str) else other(block)
 
 
-def _rewrite(item: Any, place: int | None, rewrite: Rewrite) -> Any:
-    return replaced(item, "output", rewrite(fields(item).get("output")))
+def _rewrite(item: Any, rewrites: Mapping[int | None, Rewrite]) -> Any:
+    return replaced(item, "output", rewrites[None](fields(item).get("output")))
 
 
 OPENAI_RESPONSES = Dialect("openai-responses", _TEXT_TYPES, runs=True, shows=_shows, read=_read, rewrite=_rewrite)

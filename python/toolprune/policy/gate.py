@@ -5,16 +5,17 @@ The rules are in `docs/policies.md`, "The latch" and "The gate".
 
 import logging
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
 from toolprune import dialects
-from toolprune.config import GateConfig
+from toolprune.config import CutConfig, GateConfig
 from toolprune.cost.meter import Meter, meter_named
 from toolprune.cutting import cut_blocks, cut_content
-from toolprune.dialects.dialect import Dialect
+from toolprune.dialects.dialect import Dialect, Rewrite
 from toolprune.dialects.reader import Reader
 from toolprune.errors import shown
 from toolprune.policy.conversations import Conversations
@@ -240,12 +241,15 @@ def _edit(result: Result, transcript: Transcript, config: GateConfig) -> Edit:
 def _rewritten(messages: list[M], due: Sequence[Result], dialect: Dialect, config: GateConfig) -> list[M]:
     if not due:
         return messages
-    written = list(messages)
+    rewrites: defaultdict[int, dict[int | None, Rewrite]] = defaultdict(dict)
     for result in due:
-
-        def cut(content: Any, call_id: str = result.call_id) -> Any:
-            shortened = cut_content(content, config.cut, text_types=dialect.text_types, call_id=call_id)
-            return content if shortened is None else shortened
-
-        written[result.position] = dialect.rewrite(written[result.position], result.place, cut)
+        rewrites[result.position][result.place] = partial(_cut, config.cut, dialect.text_types, result.call_id)
+    written = list(messages)
+    for position, of_message in rewrites.items():
+        written[position] = dialect.rewrite(written[position], of_message)
     return written
+
+
+def _cut(config: CutConfig, text_types: frozenset[str], call_id: str, content: Any) -> Any:
+    shortened = cut_content(content, config, text_types=text_types, call_id=call_id)
+    return content if shortened is None else shortened
