@@ -174,7 +174,7 @@ def code_points(data: bytes | bytearray | memoryview, /) -> int:
     bytes-like.
     """
 
-def picture(value: Any, depth: int, /) -> Any:
+def snapshot(value: Any, depth: int, /) -> Any:
     """Copy the dicts and lists of a value, `depth` levels of them; everything else is in the copy as the same object.
 
     A subclass of dict or list is copied to a dict or a list. Texts, which make up the size of a conversation, are not

@@ -1,7 +1,7 @@
 """Every limit and default, in one validated tree."""
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Set
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
@@ -26,7 +26,7 @@ def _tools(value: object) -> object:
     """The list of tools as it is kept: a frozen set, `*`, or a function."""
     if value == "*" or callable(value):
         return value
-    if isinstance(value, set | frozenset | list | tuple) and all(isinstance(name, str) for name in value):
+    if isinstance(value, Set | list | tuple) and all(isinstance(name, str) for name in value):
         return frozenset(value)
     raise ValueError('it should be a set of tool names, "*" for every tool, or a function of the name')
 
@@ -57,17 +57,18 @@ class CutConfig(_Section):
     """
 
     threshold: Positive = Field(
-        defaults.THRESHOLD, description="A result of more code points than this is cut; 1 or more."
+        default=defaults.THRESHOLD, description="A result of more code points than this is cut; 1 or more."
     )
-    head: Natural = Field(defaults.HEAD, description="Code points kept of the start; 0 or more.")
-    tail: Natural = Field(defaults.TAIL, description="Code points kept of the end; 0 or more.")
-    marker: str = Field(defaults.MARKER, description="What stands for the middle that was cut out.")
+    head: Natural = Field(default=defaults.HEAD, description="Code points kept of the start; 0 or more.")
+    tail: Natural = Field(default=defaults.TAIL, description="Code points kept of the end; 0 or more.")
+    marker: str = Field(default=defaults.MARKER, description="What stands for the middle that was cut out.")
     boundary: Literal["code_point", "grapheme", "line"] = Field(
-        "code_point",
+        default="code_point",
         description="What head and tail end on: they end where they are long enough, or keep a little less.",
     )
     note: bool = Field(
-        False, description="Put a marker that says how much is gone, where there is room; otherwise the marker above."
+        default=False,
+        description="Put a marker that says how much is gone, where there is room; otherwise the marker above.",
     )
 
     @field_validator("marker")
@@ -92,11 +93,12 @@ class ScanConfig(_Section):
     """What a scan lists, and how it runs."""
 
     threshold: Positive = Field(
-        defaults.THRESHOLD, description="A result of more code points than this is over the threshold; 1 or more."
+        default=defaults.THRESHOLD,
+        description="A result of more code points than this is over the threshold; 1 or more.",
     )
-    threads: Natural = Field(defaults.THREADS, description="Threads; 0 is one for each processor.")
+    threads: Natural = Field(default=defaults.THREADS, description="Threads; 0 is one for each processor.")
     largest: Natural = Field(
-        defaults.LARGEST,
+        default=defaults.LARGEST,
         description="Results over the threshold that are kept, longest first; 0 or more. A table lists 20 at most.",
     )
 
@@ -108,24 +110,27 @@ class GateConfig(_Section):
     """
 
     latch_tokens: Natural = Field(
-        defaults.LATCH_TOKENS, description="Tokens of a whole request at which the gate opens; 0 or more."
+        default=defaults.LATCH_TOKENS, description="Tokens of a whole request at which the gate opens; 0 or more."
     )
     keep_views: Positive = Field(
-        defaults.KEEP_VIEWS, description="Requests that hold a result whole before it is cut; 1 or more."
+        default=defaults.KEEP_VIEWS, description="Requests that hold a result whole before it is cut; 1 or more."
     )
-    cut: CutConfig = Field(CutConfig(), description="The cut, and the length over which a result is cut.")
+    cut: CutConfig = Field(default=CutConfig(), description="The cut, and the length over which a result is cut.")
     tools: Tools = Field(
-        defaults.DEFAULT_TOOLS,
+        default=defaults.DEFAULT_TOOLS,
         description='Tools whose results are cut: a set of names, "*" for every tool, or a function of the name.',
     )
     latch: Literal["derived", "process"] = Field(
-        "derived", description="Find the opening again in the messages, or remember it for as long as the process runs."
+        default="derived",
+        description="Find the opening again in the messages, or remember it for as long as the process runs.",
     )
-    timing: Literal["immediate"] = Field("immediate", description="Cut a result as soon as it is due.")
-    meter: str = Field("auto", description="What counts tokens: auto, host, or tiktoken: with the name of an encoding.")
-    shadow: bool = Field(False, description="Decide, log and call back, and change nothing.")
+    timing: Literal["immediate"] = Field(default="immediate", description="Cut a result as soon as it is due.")
+    meter: str = Field(
+        default="auto", description="What counts tokens: auto, host, or tiktoken: with the name of an encoding."
+    )
+    shadow: bool = Field(default=False, description="Decide, log and call back, and change nothing.")
     sessions: Positive = Field(
-        defaults.SESSIONS, description="Conversations named by id that are remembered at once; 1 or more."
+        default=defaults.SESSIONS, description="Conversations named by id that are remembered at once; 1 or more."
     )
 
     @field_validator("meter")

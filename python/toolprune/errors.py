@@ -9,7 +9,7 @@ class ConfigError(ToolpruneError, ValueError):
     """A setting that cannot be used: an unknown key, a value out of range, a file that is not TOML."""
 
 
-class MeterError(ToolpruneError):
+class MeterError(ToolpruneError, ValueError):
     """A meter that cannot count here: its library or its vocabulary is missing."""
 
 

@@ -7,7 +7,8 @@ message of the host is held. It only grows: messages are appended in the order i
 from collections import deque
 from typing import Literal, NamedTuple, TypeAlias
 
-Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
+Role: TypeAlias = Literal["system", "user", "assistant", "tool", "other"]
+"""Who a message is from; `other` are items that neither end a response nor are one."""
 CallKey: TypeAlias = tuple[str, int]
 """A call id, and how many results of the same id came before: ids may be empty or equal."""
 Kind: TypeAlias = Literal["text", "reasoning", "call", "result", "other"]
@@ -145,6 +146,10 @@ class Transcript:
     def part_of(self, result: Result) -> Part:
         """The block that a result is."""
         return self.messages[result.position].parts[result.place or 0]
+
+    def next_occurrence(self, call_id: str) -> int:
+        """The occurrence that the next result of this id would have."""
+        return self._occurrences.get(call_id, 0)
 
     def rename(self, index: int, key: CallKey) -> None:
         """Give the result at this index the key by which it was known, and later ones of its id the next ones."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from toolprune.cost.usage import usage_of
 from toolprune.dialects.dialect import (
+    ROLES,
     Dialect,
     Fields,
     Rewrite,
@@ -15,27 +16,26 @@ from toolprune.dialects.dialect import (
     other,
     replaced,
     result_content,
+    role_of,
     text_of,
 )
-from toolprune.transcript import Message, Part, Role
+from toolprune.transcript import Message, Part
 
 _TEXT_TYPES = frozenset({"text"})
 _CALLS = ("tool_use", "server_tool_use", "mcp_tool_use")
-_OWN = frozenset({*_CALLS, "tool_result", "thinking", "redacted_thinking", "image", "document"})
 
 
 def _shows(message: Fields) -> bool:
-    return any(block.get("type") in _OWN for block in blocks_of(message))
+    return any(block.get("type") in (*_CALLS, "tool_result") for block in blocks_of(message))
 
 
 def _read(message: Fields) -> Message:
-    role, content = message.get("role"), message.get("content")
+    role, content = ROLES[role_of(message)], message.get("content")
     if role == "assistant":
-        return Message("assistant", content_parts(content, _part), usage_of(message.get("usage")))
-    given: Role = "system" if role == "system" else "user"
+        return Message(role, content_parts(content, _part), usage_of(message.get("usage")))
     if isinstance(content, list):
-        return Message(given, tuple([_user_part(place, block) for place, block in enumerate(content)]))
-    return Message(given, content_parts(content, _part))
+        return Message(role, tuple([_user_part(place, block) for place, block in enumerate(content)]))
+    return Message(role, content_parts(content, _part))
 
 
 def _user_part(place: int, block: Any) -> Part:

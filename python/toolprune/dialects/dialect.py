@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
 from toolprune.cost.meter import utf16_units
+from toolprune.errors import shown
 from toolprune.transcript import Message, Part, Role
 
 ROLES: dict[str, Role] = {"assistant": "assistant", "user": "user", "system": "system", "developer": "system"}
-"""OpenAI's roles of messages that are no results. One that is not known is taken for the user's."""
+"""The roles of messages that are no results."""
 
 Rewrite: TypeAlias = Callable[[Any], Any]
 """From the content of a result to what stands in its place."""
@@ -56,6 +57,11 @@ def fields(item: Any) -> Fields:
     return item if isinstance(item, dict) else _Attributes(item)
 
 
+def as_dict(block: Any) -> Any:
+    """A block of an SDK as the dict that it is sent as."""
+    return block.model_dump(exclude_none=True) if hasattr(block, "model_dump") else block
+
+
 def text_of(value: Any) -> str:
     """A field that should be a text; empty where it is none."""
     return value if isinstance(value, str) else ""
@@ -83,8 +89,18 @@ def json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
 
 
+def role_of(message: Fields, *more: str) -> str:
+    """The role of a message: one of OpenAI's, or one of `more`. Raises ValueError for any other."""
+    role = message.get("role")
+    if isinstance(role, str) and (role in ROLES or role in more):
+        return role
+    raise ValueError(f"its role is {shown(role)}, and should be one of {', '.join((*ROLES, *more))}")
+
+
 def other(block: Any) -> Part:
-    """A block that is neither text nor call nor result."""
+    """A block that is neither text nor call nor result. Raises ValueError for one without a type, as no dialect has."""
+    if fields(block).get("type") is None:
+        raise ValueError(f"it has a block without a type, {shown(block)}")
     return Part("other", others=(_units(block),))
 
 
@@ -101,7 +117,8 @@ def result_content(content: Any, text_types: frozenset[str]) -> tuple[tuple[str,
         return (content,), ()
     texts, others = [], []
     for block in content if isinstance(content, list) else ():
-        text = block.get("text") if isinstance(block, dict) and block.get("type") in text_types else None
+        read = fields(block)
+        text = read.get("text") if text_of(read.get("type")) in text_types else None
         if isinstance(text, str):
             texts.append(text)
         else:

@@ -1,4 +1,7 @@
-"""OpenAI chat completions: a result is a message of role `tool`, and nothing says that it is an error."""
+"""OpenAI chat completions: a result is a message of role `tool`, and nothing says that it is an error.
+
+In older lists it is of role `function`, and has the tool's name in place of a call's id.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,28 +12,27 @@ from toolprune.dialects.dialect import (
     Dialect,
     Fields,
     Rewrite,
-    blocks_of,
     content_parts,
     fields,
     other,
     replaced,
     result_content,
+    role_of,
     text_of,
 )
 from toolprune.transcript import Message, Part
 
 _TEXT_TYPES = frozenset({"text"})
+_RESULTS = ("tool", "function")
 
 
 def _shows(message: Fields) -> bool:
-    if message.get("role") == "tool" or message.get("tool_calls"):
-        return True
-    return any(block.get("type") in ("image_url", "input_audio", "file") for block in blocks_of(message))
+    return message.get("role") in _RESULTS or bool(message.get("tool_calls"))
 
 
 def _read(message: Fields) -> Message:
-    role = message.get("role")
-    if role == "tool":
+    role = role_of(message, *_RESULTS)
+    if role in _RESULTS:
         return Message("tool", (_result(message),))
     parts = content_parts(message.get("content"), _part)
     if role == "assistant":
@@ -43,7 +45,7 @@ def _read(message: Fields) -> Message:
         if calls:
             parts = (*parts, *map(_call, calls))
         return Message("assistant", parts, usage_of(message.get("usage")))
-    return Message(ROLES.get(role, "user"), parts)
+    return Message(ROLES[role], parts)
 
 
 def _result(message: Fields) -> Part:

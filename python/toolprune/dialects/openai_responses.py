@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from toolprune.cost.usage import usage_of
 from toolprune.dialects.dialect import (
     ROLES,
     Dialect,
@@ -14,36 +15,52 @@ from toolprune.dialects.dialect import (
     other,
     replaced,
     result_content,
+    role_of,
     text_of,
 )
 from toolprune.transcript import Message, Part
 
 _TEXT_TYPES = frozenset({"input_text", "output_text", "text"})
 _RESULTS = ("function_call_output", "custom_tool_call_output")
+_FROM_HOST = ("computer_call_output", "local_shell_call_output", "mcp_approval_response")
+_FROM_MODEL = ("program", "mcp_list_tools", "mcp_approval_request")
+_NOT_ITEMS = ("human", "ai", "tool", "system", "function", "chat", "remove")
+"""Types of LangChain's messages, which have no role."""
 
 
 def _shows(item: Fields) -> bool:
-    if item.get("type") is not None and item.get("role") is None:
-        return True
-    return any(str(block.get("type")).startswith(("input_", "output_")) for block in blocks_of(item))
+    if item.get("role") is None:
+        return _kind(item) not in ("", *_NOT_ITEMS)
+    return any(text_of(block.get("type")).startswith(("input_", "output_")) for block in blocks_of(item))
 
 
 def _read(item: Fields) -> Message:
-    kind, role = item.get("type"), item.get("role")
-    if role is not None:
-        return Message(ROLES.get(role, "user"), content_parts(item.get("content"), _part))
+    kind, usage = _kind(item), usage_of(item.get("usage"))
+    if kind in ("", "message", *_NOT_ITEMS):
+        return Message(ROLES[role_of(item)], content_parts(item.get("content"), _part), usage)
     if kind in _RESULTS:
         texts, others = result_content(item.get("output"), _TEXT_TYPES)
         return Message("tool", (Part("result", texts, others, text_of(item.get("call_id"))),))
     if kind in ("function_call", "custom_tool_call"):
         name = text_of(item.get("name"))
         arguments = text_of(item.get("arguments" if kind == "function_call" else "input"))
-        return Message("assistant", (Part("call", (name, arguments), (), text_of(item.get("call_id")), name),))
+        return Message("assistant", (Part("call", (name, arguments), (), text_of(item.get("call_id")), name),), usage)
     if kind == "reasoning":
         said = [*(item.get("summary") or ()), *(item.get("content") or ())]
-        return Message("assistant", tuple([Part("reasoning", (text_of(fields(each).get("text")),)) for each in said]))
-    returned = str(kind).endswith("_output") or kind == "mcp_approval_response"
-    return Message("tool" if returned else "assistant", (other(item),))
+        thought = tuple([Part("reasoning", (text_of(fields(each).get("text")),)) for each in said])
+        return Message("assistant", thought, usage)
+    if kind.endswith("_call") or kind in _FROM_MODEL:
+        return Message("assistant", (other(item),), usage)
+    # What stands in the midst of a response neither ends it nor is one: the results of the provider's own tools, which
+    # have its ids, references, and what is not known yet.
+    returned = kind in _FROM_HOST or (kind.endswith("_output") and item.get("id") is None)
+    return Message("tool" if returned else "other", (other(item),))
+
+
+def _kind(item: Fields) -> str:
+    """What an item is; a reference may say so by its id alone."""
+    kind = text_of(item.get("type"))
+    return "item_reference" if not kind and item.get("role") is None and item.get("id") is not None else kind
 
 
 def _part(block: Any) -> Part:

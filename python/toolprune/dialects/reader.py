@@ -1,20 +1,20 @@
 """A list of messages read into a transcript, and only what is new of it when the list has grown.
 
-Whether a list continues the one before is found by comparing it with a picture of that one: its dicts and lists copied,
-its texts the same objects. Python compares these at the speed of memory, equal messages that the host made anew are
-equal, and a message that was changed where it stands is not.
+Whether a list continues the one before is found by comparing it with a snapshot of that one: its dicts and lists are
+copied, its texts are the same objects. Python compares these at the speed of memory, equal messages that the host made
+anew are equal, and a dict that was changed where it stands is not. An SDK's object is taken to stay as it is.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from toolprune._core import picture
+from toolprune._core import snapshot
 from toolprune.dialects.dialect import Dialect, fields
 from toolprune.errors import MessageError
 from toolprune.transcript import Message, Transcript
 
 _DEPTH = 32
-"""Levels of dicts and lists that a picture copies. What lies deeper is no part of what is read of a message, but for a
+"""Levels of dicts and lists that a snapshot copies. What lies deeper is no part of what is read of a message, but for a
 call's arguments."""
 
 
@@ -28,7 +28,8 @@ class Reader:
         self.dialect = dialect
         self.certain = certain
         self.transcript = Transcript()
-        self._pictures: list[Any] = []
+        self._snapshots: list[Any] = []
+        self._in_response = False
 
     def follow(self, messages: Sequence[Any]) -> bool:
         """Read what this list has beyond the last one; False, and nothing read, where it does not continue that one.
@@ -37,7 +38,7 @@ class Reader:
 
         Raises MessageError for a message that cannot be read.
         """
-        known = len(self._pictures)
+        known = len(self._snapshots)
         if len(messages) < known or not self._continued_by(list(messages[:known])):
             return False
         for position in range(known, len(messages)):
@@ -45,36 +46,32 @@ class Reader:
         return True
 
     def _continued_by(self, messages: list[Any]) -> bool:
-        if _equal(messages, self._pictures):
+        if _equal(messages, self._snapshots):
             return True
-        for position, (message, before) in enumerate(zip(messages, self._pictures, strict=True)):
+        for position, (message, before) in enumerate(zip(messages, self._snapshots, strict=True)):
             if _equal(message, before):
                 continue
             if self._read(position, message) != self.transcript.messages[position]:
                 return False
-            self._pictures[position] = picture(message, _DEPTH)
+            self._snapshots[position] = snapshot(message, _DEPTH)
         return True
 
     def _append(self, position: int, message: Any) -> None:
         read = self._read(position, message)
-        follows_itself = self.dialect.runs and position > 0 and self.transcript.messages[-1].role == "assistant"
-        begins_response = read.role == "assistant" and not follows_itself
-        self._pictures.append(picture(message, _DEPTH))
+        begins_response = read.role == "assistant" and not (self.dialect.runs and self._in_response)
+        if read.role != "other":
+            self._in_response = read.role == "assistant"
+        self._snapshots.append(snapshot(message, _DEPTH))
         self.transcript.append(read, begins_response=begins_response)
 
     def _read(self, position: int, message: Any) -> Message:
         read = fields(message)
-        if read.get("role") is None and read.get("type") is None:
-            raise MessageError(
-                f"messages[{position}], of type {type(message).__name__}, has neither a role nor a type: give a list "
-                "of OpenAI chat messages, OpenAI Responses items or Anthropic messages"
-            )
         try:
             return self.dialect.read(read)
         except (TypeError, ValueError, RecursionError) as error:
             raise MessageError(
-                f"messages[{position}] cannot be read as {self.dialect.name}: {type(error).__name__}, {error}; name "
-                "another dialect, or mend the message"
+                f"messages[{position}], a {type(message).__name__}, cannot be read as {self.dialect.name}: {error}; give "
+                "OpenAI chat messages, OpenAI Responses items or Anthropic messages, or name the dialect that they have"
             ) from error
 
 

@@ -15,7 +15,7 @@ from toolprune import dialects
 from toolprune.config import CutConfig, GateConfig
 from toolprune.cost.meter import Meter, meter_named
 from toolprune.cutting import cut_blocks, cut_content
-from toolprune.dialects.dialect import Dialect, Rewrite
+from toolprune.dialects.dialect import Dialect, Rewrite, as_dict
 from toolprune.dialects.reader import Reader
 from toolprune.errors import shown
 from toolprune.policy.conversations import Conversations
@@ -42,15 +42,18 @@ class Edit:
 class Gate:
     """Decides before each request which tool results to shorten, and shortens them in lists of messages.
 
-    `on_edit` is called once for each result of a conversation, when it is first shortened. The same is logged to the
-    `toolprune` logger. A gate may be shared by threads and by conversations that are told apart by `session`.
+    `on_edit` is called once for each result of a conversation, when it is first shortened; what it raises comes out of
+    `apply`. The same is logged to the `toolprune` logger. A gate may be shared by threads and by conversations that are
+    told apart by `session`.
 
-    Raises MeterError when the meter that the config names cannot count here.
+    Raises a ToolpruneError when the meter that the config names cannot count here.
     """
 
     def __init__(self, config: GateConfig = _DEFAULT, *, on_edit: Callable[[Edit], object] | None = None) -> None:
         if not isinstance(config, GateConfig):
             raise TypeError(f"config is {shown(config)}, and must be a GateConfig, as GateConfig(keep_views=3)")
+        if on_edit is not None and not callable(on_edit):
+            raise TypeError(f"on_edit is {shown(on_edit)}, and must be a function of one Edit, as print")
         self.config = config
         self._on_edit = on_edit
         self._meter = meter_named(config.meter)
@@ -70,8 +73,9 @@ class Gate:
         Gives back the same object where nothing is cut, else a new list in which only the messages of cut results are
         new. The messages given are never changed. `session` names the conversation: an id, or the host's session
         object, which is held by weak reference; without one, a gate is one conversation. `overhead_tokens` are those
-        of what a request holds beside the messages: system prompt and tools. `dialect` is `openai-chat`,
-        `openai-responses` or `anthropic`, and is recognised where it is not named.
+        of what a request holds beside the messages, system prompt and tools; a gate that starts anew measures past
+        requests with those that it is given. `dialect` is `openai-chat`, `openai-responses` or `anthropic`, and is
+        recognised where it is not named.
 
         Raises TypeError when `messages` is no list, and a ValueError for a message that cannot be read, an unknown
         dialect and a negative overhead.
@@ -88,7 +92,7 @@ class Gate:
         self._warn_of_tools(prompt.only_unlisted)
         if session is None and prompt.begins_elsewhere:
             self._warn_of_sessions()
-        self._report(prompt.fresh)
+        self._report(prompt.fresh, conversation.reported)
         if self.config.shadow:
             return messages
         return _rewritten(messages, prompt.due, prompt.dialect, self.config)
@@ -129,18 +133,23 @@ class Gate:
                 "conversation, name each with gate.apply(messages, session=...)"
             )
 
-    def _report(self, edits: Sequence[Edit]) -> None:
-        for edit in edits:
+    def _report(self, edits: Sequence[Edit], reported: set[CallKey]) -> None:
+        for number, edit in enumerate(edits, 1):
             _LOG.info(
-                "%s a result of %s from %d code points to %d: %s",
+                "%s result %r of %s from %d code points to %d: %s",
                 "would cut" if self.config.shadow else "cut",
+                edit.key,
                 edit.tool,
                 edit.code_points_before,
                 edit.code_points_after,
                 edit.reason,
             )
-            if self._on_edit is not None:
-                self._on_edit(edit)
+            try:
+                if self._on_edit is not None:
+                    self._on_edit(edit)
+            except BaseException:  # those behind it are told with the next request
+                reported.difference_update(later.key for later in edits[number:])
+                raise
 
 
 @dataclass(frozen=True)
@@ -166,18 +175,15 @@ class _Conversation:
         self._meter = meter
         self._reader: Reader | None = None
         self._walk = Walk(config, meter)
-        self._overhead = 0
         self._settled = 0  # results whose keys are what they stay
-        self._reported: set[CallKey] = set()
+        self.reported: set[CallKey] = set()
 
     def follow(self, messages: Sequence[Any], overhead: int, dialect: str | None) -> _Prompt:
         """Read what is new and decide; from the start, with what was decided before, where nothing else is right."""
         before = reader = self._reader
         if reader is None or not self._continues(reader, messages, dialect):
             reader = self._begin(messages, dialect)
-        elif overhead != self._overhead:
-            self._walk = Walk(self._config, self._meter, self._walk.remembered(reader.transcript))
-        self._reader, self._overhead = reader, overhead
+        self._reader = reader
         if self._walk.memory is not None:
             self._walk.memory.recognise(reader.transcript, self._settled, self._config.cut.threshold)
         self._settled = len(reader.transcript.results)
@@ -216,8 +222,8 @@ class _Conversation:
         return reader
 
     def _fresh(self, transcript: Transcript) -> list[Edit]:
-        fresh = [result for result in self._walk.due if result.key not in self._reported]
-        self._reported.update(result.key for result in fresh)
+        fresh = [result for result in self._walk.due if result.key not in self.reported]
+        self.reported.update(result.key for result in fresh)
         return [_edit(result, transcript, self._config) for result in fresh]
 
 
@@ -228,7 +234,7 @@ def _first_said(transcript: Transcript) -> Message | None:
 
 def _edit(result: Result, transcript: Transcript, config: GateConfig) -> Edit:
     blocks = [{"type": "text", "text": text} for text in transcript.part_of(result).texts]
-    cut = cut_blocks(blocks, config.cut, call_id=result.call_id) or blocks
+    cut = cut_blocks(blocks, config.cut, call_id=result.call_id or None) or blocks
     return Edit(
         key=result.key,
         code_points_before=result.code_points,
@@ -243,13 +249,15 @@ def _rewritten(messages: list[M], due: Sequence[Result], dialect: Dialect, confi
         return messages
     rewrites: defaultdict[int, dict[int | None, Rewrite]] = defaultdict(dict)
     for result in due:
-        rewrites[result.position][result.place] = partial(_cut, config.cut, dialect.text_types, result.call_id)
+        rewrites[result.position][result.place] = partial(_cut, config.cut, dialect.text_types, result.call_id or None)
     written = list(messages)
     for position, of_message in rewrites.items():
         written[position] = dialect.rewrite(written[position], of_message)
     return written
 
 
-def _cut(config: CutConfig, text_types: frozenset[str], call_id: str, content: Any) -> Any:
+def _cut(config: CutConfig, text_types: frozenset[str], call_id: str | None, content: Any) -> Any:
+    if isinstance(content, list):
+        content = list(map(as_dict, content))
     shortened = cut_content(content, config, text_types=text_types, call_id=call_id)
     return content if shortened is None else shortened

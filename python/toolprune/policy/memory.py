@@ -27,7 +27,7 @@ class Memory:
     """The results over the threshold that an open gate has met, in the order in which it met them."""
 
     _states: dict[CallKey, State] = field(default_factory=dict)
-    _prints: dict[CallKey, int] = field(default_factory=dict)
+    _fingerprints: dict[CallKey, int] = field(default_factory=dict)
 
     def state(self, result: Result) -> State | None:
         """What was decided about a result; None for one that is new."""
@@ -36,7 +36,7 @@ class Memory:
     def keep(self, result: Result, part: Part, state: State) -> None:
         """Remember a decision, and by what the result is to be known again."""
         self._states[result.key] = state
-        self._prints[result.key] = _print(part)
+        self._fingerprints[result.key] = _fingerprint(part)
 
     def carry_over(self, transcript: Transcript, before: Transcript) -> int:
         """Give results of a transcript that was read anew the keys that they had in the one before; how many.
@@ -67,27 +67,29 @@ class Memory:
         alike: defaultdict[int, list[int]] = defaultdict(list)
         for index, result in enumerate(transcript.results[start:], start):
             if result.code_points > threshold:
-                alike[_print(transcript.part_of(result))].append(index)
+                alike[_fingerprint(transcript.part_of(result))].append(index)
         if not alike:
             return
         present = {result.key for result in transcript.results[:start]}
         known: defaultdict[int, list[CallKey]] = defaultdict(list)
-        for key, print_ in self._prints.items():
+        for key, fingerprint in self._fingerprints.items():
             if key not in present:
-                known[print_].append(key)
-        for print_, indices in alike.items():
-            kept = known[print_][-len(indices) :]
+                known[fingerprint].append(key)
+        for fingerprint, indices in alike.items():
+            kept = known[fingerprint][-len(indices) :]
             for index, key in zip(indices, kept, strict=False):
                 transcript.rename(index, key)
             for index in indices[len(kept) :]:
                 self._rename_new(transcript, index)
 
     def _rename_new(self, transcript: Transcript, index: int) -> None:
-        """Give a result that is not remembered a key that no remembered one has."""
-        key = transcript.results[index].key
-        while key in self._states:
-            key = (key[0], key[1] + 1)
-        transcript.rename(index, key)
+        """Give a result that is not remembered a key that no other has, remembered or here."""
+        call_id, occurrence = transcript.results[index].key
+        if (call_id, occurrence) in self._states:
+            occurrence = transcript.next_occurrence(call_id)
+            while (call_id, occurrence) in self._states:
+                occurrence += 1
+        transcript.rename(index, (call_id, occurrence))
 
 
 def _ends_alike(transcript: Transcript, before: Transcript) -> bool:
@@ -100,6 +102,6 @@ def _stand_alike(one: Result, other: Result) -> bool:
     return (one.position, one.place, one.call_id) == (other.position, other.place, other.call_id)
 
 
-def _print(part: Part) -> int:
+def _fingerprint(part: Part) -> int:
     """What a result is known by; good for one process."""
     return hash((part.call_id, part.texts))

@@ -25,6 +25,7 @@ class Walk:
         self._config = config
         self._listed = _listed(config)
         self._measure = Measure(meter)
+        self._overhead: int | None = None
         self.memory = memory
         self._opening: int | None = None if memory is None else 0
         self._reached = memory is not None
@@ -45,9 +46,12 @@ class Walk:
 
     def follow(self, transcript: Transcript, overhead: int) -> None:
         """Walk what is new of a transcript, and decide about the request that comes after it."""
-        for position in range(self._messages, len(transcript.messages)):
-            self._pass(transcript, position, overhead)
-        self._messages = len(transcript.messages)
+        asked, before = self._messages, overhead if self._overhead is None else self._overhead
+        for position in range(asked, len(transcript.messages)):
+            # The first of these requests may be the one about which the walk was asked last.
+            self._pass(transcript, position, before if position == asked else overhead)
+            self._messages = position + 1
+        self._overhead = overhead
         if self._opening is None:
             self._reach(overhead)
         while self._waiting and len(transcript.responses) - self._waiting[0].responses >= self._config.keep_views:

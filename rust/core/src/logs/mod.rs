@@ -128,7 +128,9 @@ impl Names {
         } else {
             self.0.extend_from_slice(&crate::json::unescape(raw));
         }
-        Some(Name { start, end: self.0.len() })
+        let end = self.0.len();
+        // One that takes no room must not stand behind another, which may be forgotten.
+        Some(if start == end { Name { start: 0, end: 0 } } else { Name { start, end } })
     }
 
     /// Void a name, because a later value of the same key takes its place.
