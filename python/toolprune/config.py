@@ -44,9 +44,7 @@ class _Section(BaseModel):
             try:
                 super().__init__(**values)
             except ValidationError as error:
-                raise ConfigError(
-                    f"{type(self).__name__}: {_sentence(error, list(type(self).model_fields))}"
-                ) from error
+                raise ConfigError(f"{type(self).__name__}: {_sentence(error, type(self))}") from error
 
 
 class CutConfig(_Section):
@@ -156,11 +154,16 @@ def rule(error: ValidationError) -> str:
     return message.removeprefix("Value error, ").replace("Input should", "it should")
 
 
-def _sentence(error: ValidationError, known: list[str]) -> str:
+def _sentence(error: ValidationError, section: type[BaseModel]) -> str:
     first = error.errors(include_url=False)[0]
     if not first["loc"]:
         return rule(error)
     key = str(first["loc"][0])
+    known = list(section.model_fields)
     if key not in known:
+        for name, field in section.model_fields.items():
+            inner = field.annotation
+            if isinstance(inner, type) and issubclass(inner, BaseModel) and key in inner.model_fields:
+                return f"{key} is a key of {name}: give {name}={inner.__name__}({key}=...)"
         return f"there is no {key}; {suggestion(nearest(key, known), known)}"
     return f"{key} = {shown(first['input'])}: {rule(error)}"

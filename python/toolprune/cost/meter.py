@@ -3,9 +3,7 @@
 The rules are in `docs/policies.md`, "Meters".
 """
 
-import hashlib
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -159,6 +157,8 @@ def _encoding(name: str) -> "Encoding":
 
 def _require(name: str, file: str, digest: str) -> None:
     """Refuse a vocabulary that tiktoken would have to download, or to delete because it is damaged."""
+    import hashlib
+
     path = _cache() / file
     try:
         data = path.read_bytes()
@@ -179,4 +179,6 @@ def _cache() -> Path:
             raise MeterError(f"{variable} is empty, so tiktoken keeps no vocabulary: set it to a folder that holds one")
         if folder is not None:
             return Path(folder)
+    import tempfile
+
     return Path(tempfile.gettempdir()) / "data-gym-cache"

@@ -70,8 +70,8 @@ class Reader:
             return self.dialect.read(read)
         except (TypeError, ValueError, RecursionError) as error:
             raise MessageError(
-                f"messages[{position}], a {type(message).__name__}, cannot be read as {self.dialect.name}: {error}; give "
-                "OpenAI chat messages, OpenAI Responses items or Anthropic messages, or name the dialect that they have"
+                f"messages[{position}], a {type(message).__name__}, cannot be read as {self.dialect.name}: {error}; "
+                "give OpenAI chat messages, OpenAI Responses items or Anthropic messages, or name their dialect"
             ) from error
 
 

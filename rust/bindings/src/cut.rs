@@ -55,9 +55,10 @@ impl PyCut {
     #[pyo3(signature = (text, /, numbered=None))]
     fn text<'py>(
         &self,
-        text: &Bound<'py, PyString>,
+        text: &Bound<'py, PyAny>,
         numbered: Option<Numbered<'py>>,
     ) -> PyResult<Option<Bound<'py, PyString>>> {
+        let text = string(text)?;
         let lengths = [length(text)];
         let Some(plan) = self.plan(std::slice::from_ref(text), &lengths)? else { return Ok(None) };
         let marker = self.marker(text.py(), &plan, numbered)?;
@@ -128,11 +129,12 @@ impl PyCut {
 #[pyfunction]
 #[pyo3(name = "is_cut", signature = (text, *, head, tail, marker))]
 pub(crate) fn py_is_cut(
-    text: &Bound<'_, PyString>,
+    text: &Bound<'_, PyAny>,
     head: &Bound<'_, PyAny>,
     tail: &Bound<'_, PyAny>,
     marker: &Bound<'_, PyString>,
 ) -> PyResult<bool> {
+    let text = string(text)?;
     let (head, tail) = (limit("head", head)?, limit("tail", tail)?);
     let kept = u128::from(head) + u128::from(length(marker)) + u128::from(tail);
     Ok(u128::from(length(text)) == kept && holds_at(text, marker, head)?)
@@ -192,6 +194,11 @@ fn to_value_error(error: BudgetError) -> PyErr {
 
 fn type_name(value: &Bound<'_, PyAny>) -> String {
     value.get_type().name().map_or_else(|_| "an unnamed type".to_owned(), |name| name.to_string())
+}
+
+/// A text that is to be measured or cut.
+fn string<'a, 'py>(text: &'a Bound<'py, PyAny>) -> PyResult<&'a Bound<'py, PyString>> {
+    text.cast().map_err(|_| PyTypeError::new_err(format!("text must be a str, not {}", type_name(text))))
 }
 
 /// The text of a text block: a dict whose `type` is one of `types` and whose `text` is a str.
