@@ -399,7 +399,7 @@ def test_a_vocabulary_is_held_against_the_sum_that_tiktoken_holds_it_against(
         def hexdigest(self) -> str:
             return expected
 
-    monkeypatch.setattr("toolprune.cost.meter.hashlib.sha256", Sum)
+    monkeypatch.setattr("hashlib.sha256", Sum)
     monkeypatch.setattr(tiktoken, "get_encoding", lambda name: name)
     TiktokenMeter(encoding)
 
