@@ -3,6 +3,7 @@
 import copy
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,6 +21,8 @@ every_dialect = pytest.mark.parametrize("dialect", NAMES)
 
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
 """As JSON without spaces 16 + 10 + 16 + 25 + 13 + 2 = 82 units."""
+
+TOOL_RESULT = {"type": "tool_result", "tool_use_id": "a", "content": "x"}
 
 
 def one(message: Any, dialect: str) -> Message:
@@ -57,10 +60,10 @@ def attributes(value: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("role", "read_as"),
-    [("system", "system"), ("developer", "system"), ("user", "user"), ("assistant", "assistant"), ("critic", "user")],
+    [("system", "system"), ("developer", "system"), ("user", "user"), ("assistant", "assistant")],
 )
-@pytest.mark.parametrize("dialect", [CHAT, RESPONSES])
-def test_who_says_a_message_of_openai_is_its_role(role: str, read_as: Role, dialect: str) -> None:
+@every_dialect
+def test_who_says_a_message_is_its_role(role: str, read_as: Role, dialect: str) -> None:
     assert one({"role": role, "content": "hi"}, dialect) == Message(read_as, (text("hi"),))
 
 
@@ -118,6 +121,13 @@ def test_a_chat_result_may_bear_the_name_of_its_tool() -> None:
     assert read([called, result]).results[0].tool == "grep"
 
 
+def test_an_older_chat_result_is_of_role_function_and_bears_its_tool_in_place_of_an_id() -> None:
+    called = {"role": "assistant", "content": None, "function_call": {"name": "read", "arguments": "{}"}}
+    result = {"role": "function", "name": "read", "content": "x"}
+    assert one(result, CHAT) == Message("tool", (Part("result", ("x",), (), "", "read"),))
+    assert read([called, result, result]).results[1].key == ("", 1)
+
+
 # OpenAI Responses
 
 
@@ -157,18 +167,71 @@ def test_the_items_of_a_responses_list_are_read_each_for_itself() -> None:
     [
         ("web_search_call", "assistant"),
         ("computer_call", "assistant"),
-        ("compaction", "assistant"),
-        ("something_new", "assistant"),
+        ("shell_call", "assistant"),
+        ("tool_search_call", "assistant"),
+        ("something_new_call", "assistant"),
+        ("program", "assistant"),
+        ("mcp_list_tools", "assistant"),
+        ("mcp_approval_request", "assistant"),
         ("computer_call_output", "tool"),
         ("local_shell_call_output", "tool"),
         ("mcp_approval_response", "tool"),
+        ("shell_call_output", "tool"),
+        ("something_new_output", "tool"),
+        ("compaction", "other"),
+        ("item_reference", "other"),
+        ("configuration_update", "other"),
+        ("something_new", "other"),
     ],
 )
-def test_an_item_that_is_not_known_is_of_the_model_unless_something_was_returned(kind: str, role: Role) -> None:
+def test_whose_an_item_is_its_type_says_and_one_that_is_not_known_is_nobodys(kind: str, role: Role) -> None:
     # `{"type":"…","output":"漢"}`: 1 + 7 + 2 + the kind + 1 + 9 + 3 + 1
     item = {"type": kind, "output": "漢"}
     assert one(item, RESPONSES) == Message(role, (other(24 + len(kind)),))
     assert read([item], RESPONSES).results == []
+
+
+@pytest.mark.parametrize("kind", ["tool_search_output", "shell_call_output", "program_output", "something_new_output"])
+def test_an_output_with_an_id_is_of_the_providers_own_tool(kind: str) -> None:
+    assert one({"type": kind, "id": "x_1", "output": "x" * 9000}, RESPONSES).role == "other"
+    assert read([{"type": kind, "id": "x_1", "output": "x" * 9000}], RESPONSES).results == []
+
+
+@pytest.mark.parametrize("kind", ["computer_call_output", "local_shell_call_output", "mcp_approval_response"])
+def test_an_output_of_the_hosts_may_have_an_id(kind: str) -> None:
+    assert one({"type": kind, "id": "x_1", "output": "x"}, RESPONSES).role == "tool"
+
+
+@pytest.mark.parametrize("kind", ["function_call_output", "custom_tool_call_output"])
+def test_a_result_may_have_an_id_of_its_own(kind: str) -> None:
+    item = {"type": kind, "id": "fco_1", "call_id": "a", "output": "x"}
+    assert one(item, RESPONSES) == Message("tool", (Part("result", ("x",), (), "a"),))
+
+
+def test_a_reference_may_have_its_id_alone() -> None:
+    # `{"id":"msg_1"}`: 1 + 5 + 7 + 1
+    assert one({"id": "msg_1"}, RESPONSES) == Message("other", (other(14),))
+    assert one({"id": "msg_1", "type": None}, RESPONSES).role == "other"
+
+
+REPORTED = {"input_tokens": 10, "input_tokens_details": {"cached_tokens": 4}, "output_tokens": 2}
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        {"type": "message", "role": "assistant", "content": "hi"},
+        {"role": "assistant", "content": [{"type": "output_text", "text": "hi"}]},
+        {"type": "function_call", "call_id": "a", "name": "read", "arguments": "{}"},
+        {"type": "custom_tool_call", "call_id": "a", "name": "read", "input": ""},
+        {"type": "reasoning", "summary": []},
+        {"type": "web_search_call", "id": "ws_1"},
+        {"type": "program", "id": "p_1"},
+    ],
+)
+def test_usage_is_read_on_each_item_of_the_models(item: dict[str, Any]) -> None:
+    assert one(item, RESPONSES).usage is None
+    assert one({**item, "usage": REPORTED}, RESPONSES).usage == Usage(input_missed=6, input_cached=4, output=2)
 
 
 def test_the_items_that_the_model_wrote_in_a_row_are_one_response() -> None:
@@ -182,6 +245,42 @@ def test_the_items_that_the_model_wrote_in_a_row_are_one_response() -> None:
     assert transcript.responses == [1, 7, 9, 13]
     assert [(each.position, each.responses) for each in transcript.results] == [(5, 1), (6, 1)]
     assert transcript.turn == 4
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        {"type": "tool_search_output", "id": "tso_1", "tools": []},
+        {"type": "shell_call_output", "id": "sho_1", "output": []},
+        {"type": "program_output", "id": "po_1", "output": "4"},
+        {"type": "compaction", "id": "c_1", "encrypted_content": "zzz"},
+        {"type": "item_reference", "id": "msg_1"},
+        {"id": "msg_1"},
+        {"type": "configuration_update"},
+        {"type": "something_new"},
+    ],
+)
+def test_what_is_nobodys_neither_ends_a_response_nor_begins_one(between: dict[str, Any]) -> None:
+    searched = {"type": "tool_search_call", "id": "tsc_1"}
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hi"}]}
+    asked = {"role": "user", "content": "go on"}
+    items = [between, asked, between, searched, between, said, between, asked, between, said]
+    assert read(items, RESPONSES).responses == [3, 9]
+    assert read(items, RESPONSES).turn == 2
+
+
+@pytest.mark.parametrize(
+    "returned",
+    [
+        {"type": "computer_call_output", "id": "cco_1", "call_id": "b", "output": {}},
+        {"type": "mcp_approval_response", "approval_request_id": "b", "approve": True},
+        {"type": "shell_call_output", "call_id": "b", "output": []},
+        {"type": "function_call_output", "call_id": "a", "output": "x"},
+    ],
+)
+def test_what_the_host_returned_ends_a_response(returned: dict[str, Any]) -> None:
+    called = {"type": "function_call", "call_id": "a", "name": "read", "arguments": "{}"}
+    assert read([called, called, returned, called], RESPONSES).responses == [0, 3]
 
 
 def test_a_run_that_two_lists_bring_is_one_response() -> None:
@@ -374,6 +473,21 @@ def test_blocks_of_the_model_may_be_objects_in_a_dict(dialect: str) -> None:
 
 
 @every_dialect
+def test_blocks_of_a_result_may_be_objects_in_a_dict(dialect: str) -> None:
+    kind = "input_text" if dialect == RESPONSES else "text"
+    message, place = {
+        CHAT: ({"role": "tool", "tool_call_id": "a", "content": None}, "content"),
+        RESPONSES: ({"type": "function_call_output", "call_id": "a", "output": None}, "output"),
+        ANTHROPIC: ({"type": "tool_result", "tool_use_id": "a", "content": None}, "content"),
+    }[dialect]
+    message[place] = [attributes({"type": kind, "text": "x"}), attributes({"type": "other", "text": "y"})]
+    (part,) = one({"role": "user", "content": [message]} if dialect == ANTHROPIC else message, dialect).parts
+    assert part.texts == ("x",)
+    # `"SimpleNamespace"`: what JSON has no form for
+    assert part.others == (17,)
+
+
+@every_dialect
 def test_reading_changes_nothing(dialect: str) -> None:
     messages = written(CONVERSATION, dialect)
     before = copy.deepcopy(messages)
@@ -384,28 +498,117 @@ def test_reading_changes_nothing(dialect: str) -> None:
 # Messages that cannot be read
 
 
+SPOKEN = {
+    CHAT: "assistant, user, system, developer, tool, function",
+    RESPONSES: "assistant, user, system, developer",
+    ANTHROPIC: "assistant, user, system, developer",
+}
+"""The roles that each dialect has."""
+
+
+def refused(messages: list[Any], dialect: str | None = None) -> str:
+    """The sentence about a list that cannot be read."""
+    with pytest.raises(MessageError) as caught:
+        read(messages, dialect)
+    assert isinstance(caught.value, ToolpruneError)
+    assert isinstance(caught.value, ValueError)
+    return str(caught.value)
+
+
+def sentence(position: int, kind: str, dialect: str, reason: str) -> str:
+    return (
+        f"messages[{position}], a {kind}, cannot be read as {dialect}: {reason}; give OpenAI chat messages, OpenAI "
+        "Responses items or Anthropic messages, or name their dialect"
+    )
+
+
 @pytest.mark.parametrize(
-    ("message", "kind"), [(None, "NoneType"), ("hi", "str"), ({"content": "hi"}, "dict"), ([], "list"), (7, "int")]
+    ("message", "kind", "role"),
+    [
+        (None, "NoneType", None),
+        ("hi", "str", None),
+        (7, "int", None),
+        ([], "list", None),
+        ({}, "dict", None),
+        ({"content": "hi"}, "dict", None),
+        ({"role": None, "content": "hi"}, "dict", None),
+        ({"role": 7, "content": "hi"}, "dict", 7),
+        ({"role": ["user"], "content": "hi"}, "dict", ["user"]),
+        ({"role": "critic", "content": "hi"}, "dict", "critic"),
+        ({"role": "User", "content": "hi"}, "dict", "User"),
+        ({"role": "", "content": "hi"}, "dict", ""),
+        # Gemini's
+        ({"role": "model", "parts": [{"text": "hi"}]}, "dict", "model"),
+        # LangChain's, as objects and as their dicts
+        *[
+            (message, kind, None)
+            for name in ("human", "ai", "tool", "system", "function", "chat", "remove")
+            for message, kind in (
+                (SimpleNamespace(type=name, content="hi", tool_call_id="a", id="run-1"), "SimpleNamespace"),
+                ({"type": name, "content": "hi"}, "dict"),
+            )
+        ],
+    ],
 )
 @pytest.mark.parametrize("dialect", [None, *NAMES])
-def test_a_message_that_is_none_is_named_by_its_index(message: Any, kind: str, dialect: str | None) -> None:
-    with pytest.raises(MessageError) as caught:
-        read([{"role": "user", "content": "hi"}, message], dialect)
-    assert str(caught.value) == (
-        f"messages[1], of type {kind}, has neither a role nor a type: give a list of OpenAI chat messages, OpenAI "
-        "Responses items or Anthropic messages"
-    )
+def test_a_role_that_no_dialect_has_is_refused_by_the_index_and_the_type_of_its_message(
+    message: Any, kind: str, role: object, dialect: str | None
+) -> None:
+    read_as = dialect or CHAT
+    reason = f"its role is {role!r}, and should be one of {SPOKEN[read_as]}"
+    assert refused([{"role": "user", "content": "hi"}, message], dialect) == sentence(1, kind, read_as, reason)
+
+
+@pytest.mark.parametrize("role", ["tool", "function"])
+@pytest.mark.parametrize("dialect", [RESPONSES, ANTHROPIC])
+def test_a_result_of_a_chat_in_another_dialect_is_refused(role: str, dialect: str) -> None:
+    result = {"role": role, "tool_call_id": "a", "name": "read", "content": "x"}
+    reason = f"its role is {role!r}, and should be one of {SPOKEN[dialect]}"
+    assert refused([result], dialect) == sentence(0, "dict", dialect, reason)
+    # Recognised by what stands before it.
+    shows = {RESPONSES: {"type": "reasoning", "summary": []}, ANTHROPIC: {"role": "user", "content": [TOOL_RESULT]}}
+    assert refused([shows[dialect], result]) == sentence(1, "dict", dialect, reason)
+
+
+def test_an_item_of_responses_in_another_dialect_is_refused() -> None:
+    item = {"type": "function_call_output", "call_id": "a", "output": "x"}
+    for dialect in (CHAT, ANTHROPIC):
+        assert refused([item], dialect).startswith(
+            f"messages[0], a dict, cannot be read as {dialect}: its role is None, "
+        )
+
+
+@pytest.mark.parametrize(
+    ("block", "shown"),
+    [
+        ({"text": "hi"}, "{'text': 'hi'}"),
+        ({"toolUse": {"toolUseId": "a"}}, "{'toolUse': {'toolUseId': 'a'}}"),
+        ({"type": None}, "{'type': None}"),
+        ("hi", "'hi'"),
+        (None, "None"),
+        (7, "7"),
+    ],
+)
+@every_dialect
+def test_a_block_without_a_type_is_refused(block: Any, shown: str, dialect: str) -> None:
+    for role in ("user", "assistant", "system"):
+        spoken = [{"role": "user", "content": "hi"}, {"role": role, "content": [{"type": "text", "text": "a"}, block]}]
+        reason = f"it has a block without a type, {shown}"
+        assert refused(spoken, dialect) == sentence(1, "dict", dialect, reason)
 
 
 def test_a_message_of_a_form_that_its_dialect_does_not_have_is_named_by_its_index() -> None:
-    with pytest.raises(MessageError) as caught:
-        read([{"role": "user", "content": "hi"}, {"role": "assistant", "tool_calls": 5}])
-    assert str(caught.value) == (
-        "messages[1] cannot be read as openai-chat: TypeError, 'int' object is not iterable; name another dialect, or "
-        "mend the message"
-    )
-    assert isinstance(caught.value, ToolpruneError)
-    assert isinstance(caught.value, ValueError)
+    spoken = [{"role": "user", "content": "hi"}, {"role": "assistant", "tool_calls": 5}]
+    assert refused(spoken) == sentence(1, "dict", CHAT, "'int' object is not iterable")
+
+
+@pytest.mark.parametrize("kind", [["text"], {"a": 1}, 7, True])
+def test_a_type_that_is_no_text_raises_no_bare_error(kind: Any) -> None:
+    for message in ({"type": kind}, {"type": kind, "role": "user"}, {"role": "user", "content": [{"type": kind}]}):
+        assert recognised([message]) is None
+        for dialect in (None, *NAMES):
+            with suppress(MessageError):
+                read([message], dialect)
 
 
 @pytest.mark.parametrize("dialect", [CHAT, ANTHROPIC])
@@ -417,7 +620,7 @@ def test_a_block_that_json_cannot_hold_is_named_by_the_index_of_its_message(dial
         deep = [deep]
     try:
         for block in (circle, {"type": "image", ("a", "key"): 1}, {"type": "image", "data": deep}):
-            with pytest.raises(MessageError, match=rf"^messages\[0\] cannot be read as {dialect}: \w+Error, "):
+            with pytest.raises(MessageError, match=rf"^messages\[0\], a dict, cannot be read as {dialect}: "):
                 read([{"role": "user", "content": [block]}], dialect)
     finally:
         while deep:  # taken apart from outside: older Pythons do it by recursion
@@ -435,22 +638,21 @@ def test_what_json_has_no_form_for_is_counted_by_the_name_of_its_type() -> None:
 
 EVIDENCE: list[tuple[str, dict[str, Any]]] = [
     (CHAT, {"role": "tool", "tool_call_id": "a", "content": "x"}),
+    (CHAT, {"role": "function", "name": "read", "content": "x"}),
     (CHAT, {"role": "assistant", "content": None, "tool_calls": [chat_call("a", "read", "{}")]}),
-    (CHAT, {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}),
-    (CHAT, {"role": "user", "content": [{"type": "text", "text": "hear"}, {"type": "input_audio", "input_audio": {}}]}),
-    (CHAT, {"role": "user", "content": [{"type": "file", "file": {}}]}),
     (RESPONSES, {"type": "function_call", "call_id": "a", "name": "read", "arguments": "{}"}),
     (RESPONSES, {"type": "function_call_output", "call_id": "a", "output": "x"}),
     (RESPONSES, {"type": "reasoning", "summary": []}),
+    (RESPONSES, {"type": "item_reference", "id": "msg_1"}),
+    (RESPONSES, {"id": "msg_1"}),
     (RESPONSES, {"type": "something_new"}),
     (RESPONSES, {"role": "user", "content": [{"type": "input_text", "text": "hi"}]}),
+    (RESPONSES, {"role": "user", "content": [{"type": "input_image", "image_url": "x"}]}),
     (RESPONSES, {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "hi"}]}),
     (ANTHROPIC, {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "read", "input": {}}]}),
-    (ANTHROPIC, {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}),
-    (ANTHROPIC, {"role": "assistant", "content": [{"type": "thinking", "thinking": "", "signature": ""}]}),
-    (ANTHROPIC, {"role": "assistant", "content": [{"type": "redacted_thinking", "data": ""}]}),
-    (ANTHROPIC, {"role": "user", "content": [{"type": "text", "text": "see"}, IMAGE]}),
-    (ANTHROPIC, {"role": "user", "content": [{"type": "document", "source": {}}]}),
+    (ANTHROPIC, {"role": "assistant", "content": [{"type": "server_tool_use", "id": "a", "name": "x", "input": {}}]}),
+    (ANTHROPIC, {"role": "assistant", "content": [{"type": "mcp_tool_use", "id": "a", "name": "x", "input": {}}]}),
+    (ANTHROPIC, {"role": "user", "content": [{"type": "text", "text": "see"}, TOOL_RESULT]}),
 ]
 
 OPEN: list[dict[str, Any]] = [
@@ -461,6 +663,13 @@ OPEN: list[dict[str, Any]] = [
     {"role": "assistant", "content": None, "tool_calls": None},
     {"role": "assistant", "content": "hello", "tool_calls": []},
     {"type": "message", "role": "user", "content": "hi"},
+    # Blocks that no dialect needs for its calls or results, so that others borrow them.
+    {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]},
+    {"role": "user", "content": [{"type": "file", "file": {}}]},
+    {"role": "user", "content": [{"type": "text", "text": "see"}, IMAGE]},
+    {"role": "user", "content": [{"type": "document", "source": {}}]},
+    {"role": "assistant", "content": [{"type": "thinking", "thinking": "", "signature": ""}]},
+    {"role": "assistant", "content": [{"type": "redacted_thinking", "data": ""}]},
 ]
 """Messages that may be of any dialect, or of two."""
 
@@ -477,6 +686,12 @@ def test_a_message_that_may_be_of_any_dialect_shows_none(message: dict[str, Any]
     assert recognised([attributes(message)]) is None
 
 
+@pytest.mark.parametrize("kind", ["human", "ai", "tool", "system", "function", "chat", "remove"])
+def test_a_message_of_langchains_shows_no_dialect(kind: str) -> None:
+    assert recognised([{"type": kind, "content": "hi", "id": "run-1"}]) is None
+    assert recognised([SimpleNamespace(type=kind, content="hi", tool_calls=[], id="run-1")]) is None
+
+
 def test_no_messages_show_no_dialect() -> None:
     assert recognised([]) is None
     assert read([]).messages == []
@@ -488,9 +703,9 @@ def test_the_first_message_that_shows_a_dialect_decides() -> None:
 
 
 def test_a_dialect_that_is_named_beats_what_the_messages_show() -> None:
-    result = {"role": "tool", "tool_call_id": "a", "content": "x"}
+    result = {"role": "user", "content": [TOOL_RESULT]}
     assert len(read([result]).results) == 1
-    assert read([result], ANTHROPIC).results == []
+    assert read([result], CHAT).results == []
 
 
 def test_until_a_dialect_shows_a_list_is_read_as_any() -> None:

@@ -8,15 +8,18 @@ import subprocess
 import sys
 import threading
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pydantic import BaseModel, ConfigDict
 
-from gating import CUT, FREEZING, HEAD, LARGE, LINE, OPENING, SEEN, TAIL, call, gate, prompt, prompts, user
+from gating import CUT, FREEZING, HEAD, LARGE, LINE, MARKER, OPENING, SEEN, TAIL, call, gate, prompt, prompts, user
 from talk import DIALECTS, Call, Response, Result, Results, Step, User, content_of, requests, written
 from toolprune import CutConfig, Edit, Gate, GateConfig, ToolpruneError
+from toolprune.cost.meter import HostMeter
 from toolprune.defaults import KEPT_TOOLS, RESTORING_TOOLS
 from toolprune.dialects import read
 
@@ -24,6 +27,14 @@ dialects = pytest.mark.parametrize("dialect", DIALECTS)
 
 DUE: list[Step] = [OPENING, *call("r", LARGE), *SEEN]
 """A conversation whose coming request is the fourth that holds the result."""
+
+TOGETHER: list[Step] = [
+    OPENING,
+    Response(calls=(Call("z", "read"), Call("a", "grep"), Call("m", "bash"))),
+    Results((Result("z", LARGE), Result("a", LARGE), Result("m", LARGE))),
+    *SEEN,
+]
+"""A conversation whose coming request is the fourth that holds three results."""
 
 
 def edit(call_id: str, occurrence: int = 0, tool: str = "read") -> Edit:
@@ -102,7 +113,8 @@ def test_a_list_of_the_hosts_own_class_comes_back_as_it_is_or_as_a_list(dialect:
 @dialects
 def test_a_message_that_cannot_be_read_is_named_by_its_index(dialect: str) -> None:
     messages: list[Any] = [*written(DUE, dialect), {"content": "by nobody"}]
-    with pytest.raises(ValueError, match=rf"^messages\[{len(messages) - 1}\], of type dict, has neither a role nor a"):
+    named = rf"^messages\[{len(messages) - 1}\], a dict, cannot be read as {dialect}: its role is None, "
+    with pytest.raises(ValueError, match=named):
         gate().apply(messages)
 
 
@@ -113,6 +125,64 @@ def test_after_a_message_that_cannot_be_read_the_gate_goes_on(dialect: str) -> N
         with pytest.raises(ToolpruneError):
             asked.apply([*messages[:held], None])
     assert asked.apply(messages) == gate().apply(messages)
+
+
+class Once:
+    """Does as a function does, but for one call, which raises."""
+
+    def __init__(self, function: Callable[..., Any], number: int) -> None:
+        self.function = function
+        self.left = number
+
+    def __call__(self, *arguments: Any) -> Any:
+        self.left -= 1
+        if self.left == 0:
+            raise RuntimeError("not now")
+        return self.function(*arguments)
+
+
+GROWN: list[Step] = [*FREEZING, *TOGETHER[1:3], *call("q", LARGE), *call("s", LARGE, "skill"), *SEEN]
+"""Seven results over the threshold, of which one is frozen and one is of a tool that is not listed."""
+
+
+@dialects
+@pytest.mark.parametrize("number", range(1, 8))
+@pytest.mark.parametrize("warm", [0, 1, 2, 4])
+def test_a_list_of_tools_that_raises_once_leaves_the_gate_as_it_was(dialect: str, number: int, warm: int) -> None:
+    listed = {"read", "grep", "bash"}
+    failing = Once(listed.__contains__, number)
+    asked, messages = gate(tools=failing), written(GROWN, dialect)
+    raised = 0
+    for held in requests(GROWN, dialect)[-1 - warm :]:
+        try:
+            asked.apply(messages[:held])
+        except RuntimeError:
+            raised += 1
+        assert asked.apply(messages[:held]) == gate(tools=listed).apply(messages[:held])
+    # Six results over the threshold are asked about, once each.
+    assert raised == (number <= 6)
+
+
+@dialects
+@pytest.mark.parametrize("number", range(1, 16))
+def test_a_meter_that_raises_once_leaves_the_gate_as_it_was(
+    dialect: str, number: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The opening comes late, so that the messages before it are measured.
+    steps: list[Step] = [*call("a", "a"), *call("b", "b"), User("Go on."), *GROWN]
+    messages = written(steps, dialect)
+    expected = [gate().apply(messages[:held]) for held in requests(steps, dialect)]
+    asked = gate()
+    monkeypatch.setattr(HostMeter, "tokens", Once(HostMeter().tokens, number))
+    raised = 0
+    for held, came in zip(requests(steps, dialect), expected, strict=True):
+        try:
+            asked.apply(messages[:held])
+        except RuntimeError:
+            raised += 1
+        assert asked.apply(messages[:held]) == came
+    # Up to the result that opens the gate the list has eight messages, and each is measured once.
+    assert raised == (number <= 8)
 
 
 # What it gives back
@@ -160,6 +230,59 @@ def test_a_marker_with_a_note_says_how_to_get_the_result_back(dialect: str) -> N
     assert [(each.code_points_before, each.code_points_after) for each in told] == [(8193, 5120 + len(note))]
 
 
+@dialects
+def test_a_result_without_an_id_has_a_note_without_a_way_back(dialect: str) -> None:
+    note = "\n\n[... tool result middle pruned: 3073 characters ...]\n\n"
+    told: list[Edit] = []
+    sent = prompts([OPENING, *call("", LARGE), *SEEN], dialect, gate(told.append, cut=CutConfig(note=True)))[-1]
+    assert content_of(sent, "") == HEAD + note + TAIL
+    assert [(each.key, each.code_points_after) for each in told] == [(("", 0), 5120 + len(note))]
+
+
+def test_a_result_of_an_older_chat_is_cut_by_its_own_name_and_has_a_note_without_a_way_back() -> None:
+    called = {"role": "assistant", "content": None, "function_call": {"name": "grep", "arguments": "{}"}}
+    older = {"role": "function", "name": "grep", "content": LARGE}
+    messages = [*written([OPENING], "openai-chat"), called, older, *written(SEEN, "openai-chat")]
+    note = "\n\n[... tool result middle pruned: 3073 characters ...]\n\n"
+    sent = gate(cut=CutConfig(note=True)).apply(messages)
+    assert sent[2] == {**older, "content": HEAD + note + TAIL}
+    assert gate(tools={"read"}).apply(messages) is messages
+
+
+class Block(BaseModel):
+    """A block of an SDK's, with a field that is not set."""
+
+    model_config = ConfigDict(extra="allow")
+
+    type: str
+    text: str | None = None
+    annotations: None = None
+
+
+@dialects
+def test_a_result_of_an_sdks_blocks_becomes_dicts_when_it_is_cut_and_only_then(dialect: str) -> None:
+    kind = "input_text" if dialect == "openai-responses" else "text"
+    blocks: list[Any] = [
+        Block(type=kind, text=HEAD + "m" * 3073),
+        Block(type="image", source="AAAA"),
+        Block(type=kind, text=TAIL),
+    ]
+    messages = written([OPENING, *call("r", "r"), *SEEN], dialect)
+    holder = messages[2]["content"][0] if dialect == "anthropic" else messages[2]
+    holder["output" if dialect == "openai-responses" else "content"] = blocks
+    asked, before = gate(), copy.deepcopy(messages)
+    whole = messages[:-1]
+    assert asked.apply(whole[:-1]) == whole[:-1]
+    assert content_of(asked.apply(whole[:-1]), "r") is blocks
+    assert content_of(asked.apply(messages), "r") == [
+        {"type": kind, "text": HEAD + MARKER},
+        {"type": "image", "source": "AAAA"},
+        {"type": kind, "text": TAIL},
+    ]
+    assert messages == before
+    assert content_of(messages, "r") is blocks
+
+
 def test_the_blocks_of_a_result_keep_what_they_bear() -> None:
     mark = {"type": "ephemeral"}
     blocks = [
@@ -199,13 +322,7 @@ def test_each_result_is_told_once_when_it_is_first_cut(dialect: str) -> None:
 @dialects
 def test_results_that_are_cut_together_are_told_in_their_order(dialect: str) -> None:
     told: list[Edit] = []
-    steps: list[Step] = [
-        OPENING,
-        Response(calls=(Call("z", "read"), Call("a", "grep"), Call("m", "bash"))),
-        Results((Result("z", LARGE), Result("a", LARGE), Result("m", LARGE))),
-        *SEEN,
-    ]
-    prompts(steps, dialect, gate(told.append))
+    prompts(TOGETHER, dialect, gate(told.append))
     assert told == [edit("z"), edit("a", tool="grep"), edit("m", tool="bash")]
 
 
@@ -241,14 +358,51 @@ def test_whoever_is_told_may_ask_the_gate_again() -> None:
     assert told == [edit("r")]
 
 
-def test_an_error_of_whoever_is_told_comes_through_and_the_gate_goes_on() -> None:
-    def fail(_: Edit) -> None:
-        raise RuntimeError("no disk")
+class Failing:
+    """Told of edits; the ones of these ids raise."""
 
-    asked, messages = gate(fail), written(DUE, "openai-chat")
-    with pytest.raises(RuntimeError, match="no disk"):
+    def __init__(self, *ids: str, error: type[BaseException] = RuntimeError) -> None:
+        self.ids = ids
+        self.error = error
+        self.told: list[str] = []
+
+    def __call__(self, made: Edit) -> None:
+        self.told.append(made.key[0])
+        if made.key[0] in self.ids:
+            raise self.error("no disk")
+
+
+@dialects
+@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
+def test_an_error_of_whoever_is_told_comes_through_and_the_gate_goes_on(
+    dialect: str, error: type[BaseException]
+) -> None:
+    failing = Failing("r", error=error)
+    asked, messages = gate(failing), written(DUE, dialect)
+    with pytest.raises(error, match="no disk"):
         asked.apply(messages)
     assert content_of(asked.apply(messages), "r") == CUT
+    assert failing.told == ["r"]
+
+
+@dialects
+def test_behind_an_edit_that_raises_the_others_are_told_with_the_next_request(dialect: str) -> None:
+    failing = Failing("z", "a")
+    asked, messages = gate(failing), written(TOGETHER, dialect)
+    for told in (["z"], ["z", "a"]):
+        with pytest.raises(RuntimeError, match="no disk"):
+            asked.apply(messages)
+        assert failing.told == told
+    sent = [asked.apply(messages) for _ in range(2)]
+    assert failing.told == ["z", "a", "m"]
+    assert [content_of(sent[0], call_id) for call_id in "zam"] == [CUT] * 3
+    assert sent[0] == sent[1] == gate().apply(messages)
+
+
+@pytest.mark.parametrize("on_edit", [7, "print", {}, [print]])
+def test_whoever_is_told_is_a_function(on_edit: Any) -> None:
+    with pytest.raises(TypeError, match=r"^on_edit is .*, and must be a function of one Edit, as print$"):
+        Gate(on_edit=on_edit)
 
 
 @pytest.mark.parametrize(("shadow", "begins"), [(False, "cut "), (True, "would cut ")])
@@ -258,7 +412,8 @@ def test_each_cut_is_a_line_of_the_log(shadow: bool, begins: str, caplog: pytest
         prompts([*DUE, *call("q", "small"), *SEEN], "anthropic", asked)
     (record,) = caplog.records
     assert (record.name, record.levelname) == ("toolprune", "INFO")
-    assert record.getMessage().startswith(f"{begins}a result of read from 8193 code points to 5159")
+    why = "over 8192 code points and seen whole in 3 requests"
+    assert record.getMessage() == f"{begins}result ('r', 0) of read from 8193 code points to 5159: {why}"
 
 
 @dialects
@@ -436,7 +591,7 @@ def test_no_order_of_hashes_decides(repository: Path) -> None:
     assert came[0] == came[1] == came[2]
     assert came[0].count(b"aim, grep, read, zoom") == 3
     # Two of the results are cut, and told and logged in each dialect.
-    assert came[0].count(b"Edit(key=") == came[0].count(b"cut a result of ") == 6
+    assert came[0].count(b"Edit(key=") == came[0].count(b"cut result (") == 6
 
 
 # An SDK's objects
