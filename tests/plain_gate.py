@@ -16,16 +16,18 @@ Place: TypeAlias = tuple[int, int]
 
 INPUT_CLASSES = {
     "openai-chat": ("prompt_tokens",),
+    "openai-responses": ("input_tokens",),
     "anthropic": ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens"),
 }
-OUTPUT = {"openai-chat": "completion_tokens", "anthropic": "output_tokens"}
+OUTPUT = {"openai-chat": "completion_tokens", "openai-responses": "output_tokens", "anthropic": "output_tokens"}
 
 
 @dataclass(frozen=True)
 class Limits:
     latch_tokens: int
     keep_views: int
-    overhead_tokens: int
+    overhead_tokens: int | tuple[int, ...]
+    """Of every request, or of each."""
     tools: frozenset[str]
     cut: dict[str, Any]
     """threshold, head, tail and marker, as `plain_cut` takes them."""
@@ -154,8 +156,6 @@ def estimate(steps: Sequence[Step], dialect: str, overhead_tokens: int) -> int:
 def total(steps: Sequence[Step], dialect: str, overhead_tokens: int) -> int:
     """The whole request: from the provider's usage on where it is at least the estimate, else the estimate."""
     estimated = estimate(steps, dialect, overhead_tokens)
-    if dialect not in INPUT_CLASSES:
-        return estimated
     for at, step in reversed(list(enumerate(steps))):
         if isinstance(step, Response) and step.usage is not None:
             used = sum(step.usage.get(key, 0) for key in (*INPUT_CLASSES[dialect], OUTPUT[dialect]))
@@ -166,8 +166,9 @@ def total(steps: Sequence[Step], dialect: str, overhead_tokens: int) -> int:
 
 def opening(steps: Sequence[Step], dialect: str, limits: Limits, first: int = 0) -> int | None:
     """How many steps the request held in which the latch opened; the process saw requests from `first` on."""
-    for held in requests(steps, dialect)[first:]:
-        if total(steps[:held], dialect, limits.overhead_tokens) >= limits.latch_tokens:
+    for number, held in list(enumerate(requests(steps, dialect)))[first:]:
+        overhead = limits.overhead_tokens if isinstance(limits.overhead_tokens, int) else limits.overhead_tokens[number]
+        if total(steps[:held], dialect, overhead) >= limits.latch_tokens:
             return held
     return None
 

@@ -36,7 +36,7 @@ class User:
 
 @dataclass(frozen=True)
 class Response:
-    """What one request brought: text, calls, or both; the provider's usage where the host keeps it."""
+    """What one request brought: text, calls, or both; the provider's usage where the host keeps it, on the last."""
 
     text: str = ""
     calls: tuple[Call, ...] = ()
@@ -117,14 +117,15 @@ def _responses(step: Step) -> list[Message]:
     match step:
         case User(text):
             return [{"role": "user", "content": text}]
-        case Response(text, calls, _):
+        case Response(text, calls, usage):
             said: list[Message] = []
             if text or not calls:
                 said = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}]
-            return said + [
+            said += [
                 {"type": "function_call", "call_id": c.call_id, "name": c.tool, "arguments": json.dumps(c.arguments)}
                 for c in calls
             ]
+            return said if usage is None else [*said[:-1], {**said[-1], "usage": usage}]
         case Results(results, text):
             outputs: list[Message] = [
                 {"type": "function_call_output", "call_id": r.call_id, "output": _input_blocks(r.content)}

@@ -475,13 +475,13 @@ def test_blocks_of_the_model_may_be_objects_in_a_dict(dialect: str) -> None:
 @every_dialect
 def test_blocks_of_a_result_may_be_objects_in_a_dict(dialect: str) -> None:
     kind = "input_text" if dialect == RESPONSES else "text"
-    message, place = {
-        CHAT: ({"role": "tool", "tool_call_id": "a", "content": None}, "content"),
-        RESPONSES: ({"type": "function_call_output", "call_id": "a", "output": None}, "output"),
-        ANTHROPIC: ({"type": "tool_result", "tool_use_id": "a", "content": None}, "content"),
-    }[dialect]
-    message[place] = [attributes({"type": kind, "text": "x"}), attributes({"type": "other", "text": "y"})]
-    (part,) = one({"role": "user", "content": [message]} if dialect == ANTHROPIC else message, dialect).parts
+    blocks = [attributes({"type": kind, "text": "x"}), attributes({"type": "other", "text": "y"})]
+    messages = {
+        CHAT: {"role": "tool", "tool_call_id": "a", "content": blocks},
+        RESPONSES: {"type": "function_call_output", "call_id": "a", "output": blocks},
+        ANTHROPIC: {"role": "user", "content": [{**TOOL_RESULT, "content": blocks}]},
+    }
+    (part,) = one(messages[dialect], dialect).parts
     assert part.texts == ("x",)
     # `"SimpleNamespace"`: what JSON has no form for
     assert part.others == (17,)

@@ -118,6 +118,9 @@ def usages(draw: st.DrawFn, dialect: str) -> dict[str, Any] | None:
             "cache_creation_input_tokens": rest // 3,
             "output_tokens": rest - 2 * (rest // 3),
         }
+    if dialect == "openai-responses":
+        cached = {"input_tokens_details": {"cached_tokens": used // 2}}
+        return {"input_tokens": used - used // 9, "output_tokens": used // 9, "total_tokens": used, **cached}
     return {"prompt_tokens": used - used // 9, "completion_tokens": used // 9, "total_tokens": used}
 
 
@@ -213,6 +216,20 @@ def with_contents_of(messages: Sequence[Message], came: Sequence[Message]) -> li
 def test_the_plain_gate_says_what_every_request_holds(told: Told) -> None:
     surfaces = plain_gate.surfaces(told.steps, told.dialect, told.limits)
     assert told.live() == [told.written(steps) for steps in surfaces]
+
+
+@given(told(), st.data())
+@properties
+def test_each_request_is_measured_with_the_overhead_of_its_own(told: Told, data: st.DataObject) -> None:
+    requests = told.requests()
+    overheads = tuple(data.draw(st.sampled_from([0, 0, 40, 100, 10_000]), "overhead") for _ in requests)
+    gate = told.gate()
+    came = [
+        gate.apply(messages, overhead_tokens=overhead, dialect=told.dialect)
+        for messages, overhead in zip(requests, overheads, strict=True)
+    ]
+    surfaces = plain_gate.surfaces(told.steps, told.dialect, replace(told.limits, overhead_tokens=overheads))
+    assert came == [told.written(steps) for steps in surfaces]
 
 
 @given(told())
