@@ -76,7 +76,12 @@ def requests(steps: Sequence[Step], dialect: str) -> list[int]:
 
 def content_of(messages: Sequence[Message], call_id: str, occurrence: int = 0) -> Any:
     """What a list of messages, in any dialect, holds as the result of a call."""
-    return [each for key, each in _contents(messages) if key == call_id][occurrence]
+    return contents_of(messages, call_id)[occurrence]
+
+
+def contents_of(messages: Sequence[Message], call_id: str) -> list[Any]:
+    """What a list of messages holds as the results of a call id, in order."""
+    return [each for key, each in _contents(messages) if key == call_id]
 
 
 def _contents(messages: Sequence[Message]) -> list[tuple[str, Any]]:

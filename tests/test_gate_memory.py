@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import plain_gate
 import toolprune as tp
 from plain_gate import Limits
-from talk import DIALECTS, Call, Message, Response, Result, Results, Step, User, content_of, written
+from talk import DIALECTS, Call, Message, Response, Result, Results, Step, User, content_of, contents_of, written
 
 LIMITS: dict[str, Any] = {"threshold": 60, "head": 20, "tail": 10, "marker": "…"}
 CUT = tp.CutConfig(**LIMITS)
@@ -31,13 +31,11 @@ def gate(**others: Any) -> tp.Gate:
 
 def reads(*names: str, call_id: str | None = None, size: int = 100) -> list[Step]:
     """For each name a call and its result, the name again and again; the name is its id too, if no other is given."""
+    ids = [name if call_id is None else call_id for name in names]
     return [
         step
-        for name in names
-        for step in (
-            Response(calls=(Call(call_id or name, "read"),)),
-            Results((Result(call_id or name, (name * size)[:size]),)),
-        )
+        for name, each in zip(names, ids, strict=True)
+        for step in (Response(calls=(Call(each, "read"),)), Results((Result(each, (name * size)[:size]),)))
     ]
 
 
@@ -198,6 +196,59 @@ def test_an_edit_is_told_once_and_by_the_key_it_had_before_the_list_was_trimmed(
     assert [edit.key for edit in told] == [("same", 2), ("same", 3), ("same", 4)]
 
 
+def lengths(came: Sequence[Message], call_id: str) -> list[int]:
+    """How long each result under an id is."""
+    return [len(content) for content in contents_of(came, call_id)]
+
+
+@in_every_dialect
+@pytest.mark.parametrize("call_id", ["same", ""])
+def test_no_key_is_given_twice_when_several_new_results_come_under_an_old_id_after_a_trim(
+    dialect: str, call_id: str
+) -> None:
+    told: list[tp.Edit] = []
+    one = gate(on_edit=told.append)
+    live(one, [*FROZEN, *reads("c", "d", "e", "f", call_id=call_id)], dialect)
+    assert [edit.key for edit in told] == [(call_id, 0)]
+    # f is the fourth of its id, and x, y and z came while nobody asked: three responses are behind f.
+    trimmed = reads("f", "x", "y", "z", call_id=call_id)
+    assert lengths(send(one, trimmed, dialect), call_id) == [31, 100, 100, 100]
+    assert lengths(send(one, [*trimmed, *reads("w")], dialect), call_id) == [31, 31, 100, 100]
+    # Trimmed again, with one more.
+    trimmed = [*reads("y", "z", call_id=call_id), *reads("w"), *reads("v", call_id=call_id)]
+    assert lengths(send(one, trimmed, dialect), call_id) == [31, 100, 100]
+    assert lengths(live(one, [*trimmed, *reads("p", "q", "r")], dialect, since=len(trimmed)), call_id) == [31, 31, 31]
+    keys = [edit.key for edit in told]
+    assert keys == [(call_id, 0), *[(call_id, occurrence) for occurrence in (3, 4, 5, 6)], ("w", 0), (call_id, 7)]
+
+
+def side_by_side(*names: str, call_id: str, size: int = 100) -> list[Step]:
+    """One response that calls several times under one id, and the results."""
+    return [
+        Response(calls=tuple(Call(call_id, "read") for _ in names)),
+        Results(tuple(Result(call_id, (name * size)[:size]) for name in names)),
+    ]
+
+
+@in_every_dialect
+@pytest.mark.parametrize("call_id", ["", "same"])
+@pytest.mark.parametrize("kept", [4, 5, 7])
+def test_each_result_of_parallel_calls_under_one_id_is_whole_in_three_requests_of_a_host_that_trims(
+    dialect: str, call_id: str, kept: int
+) -> None:
+    told: list[tp.Edit] = []
+    one = gate(on_edit=told.append)
+    send(one, [User("u" * 400)], dialect)
+    turns = [side_by_side(*(f"{number:02}{each}" for each in "abc"), call_id=call_id) for number in range(12)]
+    for number in range(12):
+        held = turns[max(number + 1 - kept, 0) : number + 1]
+        came = send(one, [step for turn in held for step in turn], dialect)
+        # The last three turns have been seen less than three times.
+        assert lengths(came, call_id) == [31] * 3 * max(len(held) - 3, 0) + [100] * 3 * min(len(held), 3)
+    keys = [edit.key for edit in told]
+    assert len(set(keys)) == len(keys) == 3 * 9
+
+
 @in_every_dialect
 def test_a_message_that_grows_where_it_stands_is_measured_anew(dialect: str) -> None:
     one, steps = gate(), [User("go"), *reads("a", "b", "c", "d")]
@@ -267,8 +318,11 @@ def histories(draw: st.DrawFn) -> list[list[Step]]:
         kind = draw(st.sampled_from(["read"] * 7 + ["text", "trim", "summarise", "rewind", "go back"]))
         if kind == "read":
             size = draw(st.sampled_from([100, 100, 200, 40]))
-            call_id = draw(st.sampled_from(["same", "other", f"call_{number}"]))
-            chunks = [*chunks, reads(f"{number:02}", call_id=call_id, size=size)]
+            call_id = draw(st.sampled_from(["same", "other", "", f"call_{number}"]))
+            names = [f"{number:02}{each}" for each in "abc"[: draw(st.sampled_from([1, 1, 2, 3]))]]
+            # Each in a response of its own, or all in one.
+            made = draw(st.sampled_from([reads, side_by_side]))(*names, call_id=call_id, size=size)
+            chunks = [*chunks, made]
         elif kind == "text":
             chunks = [*chunks, [Response("Done.")], [User("Go on.")]]
         elif kind == "trim":
