@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -38,10 +39,10 @@ from gating import (
 )
 from talk import DIALECTS, Call, Message, Response, Result, Results, Step, User, content_of, written
 from toolprune import DEFAULT_TOOLS, CutConfig, ToolpruneError
+from toolprune.cost.meter import HostMeter
+from toolprune.dialects import read, recognised
 
 dialects = pytest.mark.parametrize("dialect", DIALECTS)
-with_usage = pytest.mark.parametrize("dialect", ["openai-chat", "anthropic"])
-"""The dialects whose responses are messages, in which a host keeps the usage."""
 
 WRAPPER = {"openai-chat": 0, "openai-responses": 0, "anthropic": 4}
 """Tokens around a result's blocks."""
@@ -153,6 +154,9 @@ def test_a_latch_of_the_process_freezes_anew_after_a_restart(dialect: str) -> No
     assert content_of(later, "r") == LARGE
     # Nobody asked for the request before the new result either, but the gate was open by then.
     assert content_of(later, "new") == CUT
+    transcript = read(written(steps, dialect), dialect)
+    assert gate(latch="process").decide(transcript) == []
+    assert [edit.key for edit in gate().decide(transcript)] == [("r", 0)]
 
 
 # The gate
@@ -401,11 +405,14 @@ def test_a_small_result_takes_no_part_in_the_count(dialect: str) -> None:
 
 
 @dialects
-def test_a_cut_is_known_by_its_form_and_made_once(dialect: str) -> None:
+def test_a_cut_is_within_the_threshold_and_made_once(dialect: str) -> None:
     once = prompt([OPENING, *call("r", LARGE), *SEEN], dialect)
     assert content_of(once, "r") == CUT
     assert gate().apply(once) is once
     assert gate(cut=CutConfig(threshold=5159)).apply(once) is once
+    # Nothing but its length tells it: with a lower threshold it is a result like any other.
+    lower = gate(cut=CutConfig(threshold=5158, head=1000, tail=1000))
+    assert content_of(lower.apply(once), "r") == "h" * 1000 + MARKER + "t" * 1000
 
 
 def test_a_run_of_model_items_is_one_response() -> None:
@@ -417,6 +424,23 @@ def test_a_run_of_model_items_is_one_response() -> None:
     two = [*messages, *run, *output, *run, *output]
     assert gate().apply(two) is two
     assert content_of(gate().apply([*two, *run, *output]), "r") == CUT
+
+
+def test_what_stands_in_the_midst_of_a_response_does_not_end_it() -> None:
+    def run(between: Message) -> list[Message]:
+        called = written([Response("I look.", (Call("small", "read"),))], "openai-responses")
+        return [between, called[0], between, called[1], between, *written([Results((Result("small", "s"),))], dialect)]
+
+    dialect = "openai-responses"
+    messages = written([OPENING, *call("r", LARGE)], dialect)
+    for kind in ("tool_search_output", "program_output", "compaction", "item_reference", "configuration_update"):
+        between = {"type": kind, "id": "x_1"}
+        two = [*messages, *run(between), *run(between), between]
+        assert gate().apply(two) is two
+        assert content_of(gate().apply([*two, *run(between)]), "r") == CUT
+    # What the host returned ends a response: here each run is two.
+    returned = {"type": "computer_call_output", "call_id": "c", "output": {}}
+    assert content_of(gate().apply([*messages, *run(returned), *run(returned)]), "r") == CUT
 
 
 @dialects
@@ -562,6 +586,12 @@ def test_a_result_without_a_call_is_never_cut(dialect: str) -> None:
     assert gate().apply(messages) is messages
     assert gate(tools=lambda name: True).apply(messages) is messages
     assert gate(tools="*").apply(messages) is messages
+    # In chat its own name says the tool, in the others it says nothing.
+    named = [{**message, "name": "read"} if LARGE in dumped([message]) else message for message in messages]
+    assert content_of(gate().apply(named), "r") == (CUT if dialect == "openai-chat" else LARGE)
+    called = written([OPENING, *call("r", LARGE, "skill"), *SEEN], dialect)
+    called[2]["name"] = "read"
+    assert gate().apply(called) is called
 
 
 @dialects
@@ -698,6 +728,36 @@ def test_three_dialects_are_read(dialect: str) -> None:
     assert named == gate().apply(messages)
 
 
+@pytest.mark.parametrize(
+    ("dialect", "message"),
+    [
+        ("openai-chat", {"role": "tool", "tool_call_id": "a", "content": "x"}),
+        ("openai-chat", {"role": "function", "name": "read", "content": "x"}),
+        ("openai-chat", {"role": "assistant", "content": None, "tool_calls": [{"id": "a", "type": "function"}]}),
+        ("openai-responses", {"type": "reasoning", "summary": []}),
+        ("openai-responses", {"type": "something_new"}),
+        ("openai-responses", {"id": "msg_1"}),
+        ("openai-responses", {"role": "user", "content": [{"type": "input_text", "text": "hi"}]}),
+        ("openai-responses", {"role": "assistant", "content": [{"type": "output_text", "text": "hi"}]}),
+        *[
+            ("anthropic", {"role": "assistant", "content": [{"type": kind, "id": "a", "name": "x", "input": {}}]})
+            for kind in ("tool_use", "server_tool_use", "mcp_tool_use")
+        ],
+        ("anthropic", {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}),
+    ],
+)
+def test_a_dialect_is_told_by_what_it_alone_has(dialect: str, message: Message) -> None:
+    plain: list[Message] = [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": [{"type": "text", "text": "hi"}, {"type": "image", "source": {}}]},
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm.", "signature": ""}]},
+    ]
+    found = recognised([*plain, message])
+    assert found is not None
+    assert found.name == dialect
+    assert recognised([*plain, {"type": "human", "content": "hi"}, {"type": "ai", "content": "hi"}]) is None
+
+
 def test_a_dialect_that_is_not_known_is_refused() -> None:
     with pytest.raises(ValueError, match="openai-chat") as refused:
         gate().apply([], dialect="openai_chat")
@@ -711,6 +771,66 @@ def test_messages_that_are_no_list_are_refused(given: Any, name: str) -> None:
         gate().apply(given)
     assert name in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@dialects
+@pytest.mark.parametrize(
+    ("refused", "kind"),
+    [
+        (None, "NoneType"),
+        ("hi", "str"),
+        (7, "int"),
+        ({"content": "hi"}, "dict"),
+        ({"role": "critic", "content": "hi"}, "dict"),
+        ({"role": "model", "parts": [{"text": "hi"}]}, "dict"),
+        ({"role": "user", "content": [{"text": "hi"}]}, "dict"),
+        ({"role": "assistant", "content": [{"toolUse": {"toolUseId": "a"}}]}, "dict"),
+        (SimpleNamespace(type="human", content="hi", id="run-1"), "SimpleNamespace"),
+        (SimpleNamespace(type="ai", content="hi", tool_calls=[], id="run-1"), "SimpleNamespace"),
+        (SimpleNamespace(type="tool", content="hi", tool_call_id="r"), "SimpleNamespace"),
+    ],
+)
+def test_what_no_dialect_has_is_refused(dialect: str, refused: Any, kind: str) -> None:
+    messages: list[Any] = [*written([OPENING, *call("r", LARGE)], dialect), refused]
+    for name in (None, dialect):
+        with pytest.raises(ToolpruneError, match=rf"^messages\[3\], a {kind}, cannot be read as {dialect}: ") as caught:
+            gate().apply(messages, dialect=name)
+        assert isinstance(caught.value, ValueError)
+        assert "\n" not in str(caught.value)
+    # A result of a chat is one nowhere else.
+    for role in ("tool", "function"):
+        chat = [*messages[:3], {"role": role, "tool_call_id": "q", "name": "read", "content": LARGE}]
+        if dialect == "openai-chat":
+            assert content_of(gate().apply([*chat, *written(SEEN, dialect)])[:3], "r") == CUT
+            assert gate().apply([*chat, *written(SEEN, dialect)])[3]["content"] == CUT
+        else:
+            with pytest.raises(ToolpruneError, match=rf"^messages\[3\], a dict, cannot be read as {dialect}: "):
+                gate().apply(chat)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "returned"),
+    [
+        ("openai-responses", {"type": "tool_search_output", "id": "x_1", "call_id": "r", "output": LARGE}),
+        ("openai-responses", {"type": "shell_call_output", "id": "x_1", "call_id": "r", "output": LARGE}),
+        ("openai-responses", {"type": "shell_call_output", "call_id": "r", "output": LARGE}),
+        ("openai-responses", {"type": "computer_call_output", "call_id": "r", "output": LARGE}),
+        ("anthropic", {"type": "web_search_tool_result", "tool_use_id": "r", "content": LARGE}),
+        ("anthropic", {"type": "mcp_tool_result", "tool_use_id": "r", "content": [{"type": "text", "text": LARGE}]}),
+        ("anthropic", {"type": "tool_result", "tool_use_id": "r", "content": LARGE}),
+    ],
+)
+def test_a_result_is_what_the_host_s_own_tools_returned(dialect: str, returned: Message) -> None:
+    # Anthropic's stand beside the model's words.
+    message = {"role": "assistant", "content": [returned]} if dialect == "anthropic" else returned
+    called = written([Response(calls=(Call("r", "read"),))], dialect)
+    messages = [*written([OPENING], dialect), *called, message, *written(SEEN, dialect)]
+    assert read(messages, dialect).results == []
+    assert gate(tools="*").apply(messages) is messages
+    # It counts towards the line all the same: of 2,000 tokens it has more, and without it q is what reaches them.
+    more = written([*call("q", LARGE), *SEEN], dialect)
+    assert content_of(gate(latch_tokens=2_000).apply([*called, message, *written(SEEN, dialect), *more]), "q") == CUT
+    assert content_of(gate(latch_tokens=2_000).apply([*called, *written(SEEN, dialect), *more]), "q") == LARGE
 
 
 @dialects
@@ -759,6 +879,14 @@ def test_messages_of_an_sdk_are_read_as_they_are(dialect: str) -> None:
     sent = gate().apply(messages)
     assert sent[1] is messages[1]
     assert content_of(sent[2:3], "r") == CUT
+    # The blocks of a result become dicts when it is cut, and not before.
+    kind = "input_text" if dialect == "openai-responses" else "text"
+    holder = messages[2]["content"][0] if dialect == "anthropic" else messages[2]
+    holder["output" if dialect == "openai-responses" else "content"] = [Sdk(type=kind, text=LARGE)]
+    whole = messages[:-2]
+    assert gate().apply(whole) is whole
+    assert content_of(gate().apply(messages)[2:3], "r") == [{"type": kind, "text": CUT}]
+    assert content_of(messages[2:3], "r") == [Sdk(type=kind, text=LARGE)]
 
 
 @dialects
@@ -826,8 +954,9 @@ def test_a_block_that_is_no_text_is_a_quarter_of_its_json_and_four_more(dialect:
     # Its JSON has 28 + 1201 = 1229 characters without spaces and 1232 with them: a quarter is 308 either way.
     image = {"type": "image", "source": "a" * 1201}
     assert len(json.dumps(image, separators=(",", ":"))) == 1229
-    told = [User("abcd"), *call("r", [{"type": "text", "text": "abcde"}, image])]
-    assert takes(told, dialect, 9 + 10 + (4 + 2 + 4 + 308 + 4) + WRAPPER[dialect])
+    for each in (image, {**image, "cache_control": {"type": "ephemeral"}}):
+        told = [User("abcd"), *call("r", [{"type": "text", "text": "abcde"}, each])]
+        assert takes(told, dialect, 9 + 10 + (4 + 2 + 4 + 308 + 4) + WRAPPER[dialect])
 
 
 @dialects
@@ -839,11 +968,38 @@ def test_overhead_is_added_to_every_request(dialect: str) -> None:
     assert content_of(prompt(steps, dialect, overhead_tokens=999), "r") == LARGE
 
 
+@dialects
+def test_each_request_is_measured_with_the_overhead_given_for_it(dialect: str) -> None:
+    # 90,000 + 10 + 2,057 and little more: with 12,000 the sixth request reaches the line, and none before it.
+    steps = [user(90_000), *call("r", LARGE), *SEEN, Response("Noted."), User("Go on.")]
+    asked = gate()
+    for earlier in (steps[:1], steps[:3], steps[:5], steps[:7], steps[:9]):
+        prompt(earlier, dialect, asked, overhead_tokens=0)
+    messages = written(steps, dialect)
+    assert asked.apply(messages, overhead_tokens=12_000) is messages
+    # It froze r, which four requests have held, and the gate stays open with less overhead.
+    later = [*steps, *call("q", LARGE), *SEEN]
+    assert [content_of(prompt(later, dialect, asked), key) for key in "rq"] == [LARGE, CUT]
+    # A gate that starts anew takes the overhead for that of each request: the first would have opened it.
+    anew = prompt(later, dialect, overhead_tokens=12_000)
+    assert [content_of(anew, key) for key in "rq"] == [CUT, CUT]
+    # The other way round: open stays open.
+    asked, steps = gate(), [user(90_000), *call("r", LARGE), *SEEN]
+    prompt(steps[:1], dialect, asked, overhead_tokens=12_000)
+    sent = [prompt(steps[:held], dialect, asked, overhead_tokens=0) for held in (3, 5, 7, 9)]
+    assert contents(sent, "r") == [LARGE, LARGE, LARGE, CUT]
+
+
 USAGE_OF_500: dict[str, dict[str, Any]] = {
     "openai-chat": {
         "prompt_tokens": 480,
         "completion_tokens": 20,
         "prompt_tokens_details": {"cached_tokens": 400},
+    },
+    "openai-responses": {
+        "input_tokens": 480,
+        "output_tokens": 20,
+        "input_tokens_details": {"cached_tokens": 400},
     },
     "anthropic": {
         "input_tokens": 30,
@@ -855,6 +1011,7 @@ USAGE_OF_500: dict[str, dict[str, Any]] = {
 
 STUB: dict[str, dict[str, Any]] = {
     "openai-chat": {"prompt_tokens": 3, "completion_tokens": 1},
+    "openai-responses": {"input_tokens": 3, "output_tokens": 1, "input_tokens_details": {"cached_tokens": 0}},
     "anthropic": {"input_tokens": 3, "output_tokens": 1},
 }
 
@@ -864,7 +1021,7 @@ def reported(usage: dict[str, Any]) -> list[Step]:
     return [User("abcd"), Response(calls=(Call("r", "read"),), usage=usage), Results((Result("r", "abcd"),))]
 
 
-@with_usage
+@dialects
 def test_usage_counts_where_it_is_at_least_the_estimate(dialect: str) -> None:
     steps = reported(USAGE_OF_500[dialect])
     assert takes(steps, dialect, 500 + 9 + WRAPPER[dialect])
@@ -873,18 +1030,18 @@ def test_usage_counts_where_it_is_at_least_the_estimate(dialect: str) -> None:
     assert takes(steps, dialect, 19 + 482 + 9 + WRAPPER[dialect], overhead=482)
 
 
-@with_usage
+@dialects
 def test_usage_below_the_estimate_is_passed_over(dialect: str) -> None:
     assert takes(reported(STUB[dialect]), dialect, 9 + 10 + 9 + WRAPPER[dialect])
 
 
-@with_usage
+@dialects
 def test_cached_input_is_counted_once(dialect: str) -> None:
     # 480 + 20 in OpenAI's words, where 400 of the 480 were cached; 30 + 400 + 50 + 20 in Anthropic's.
     assert takes(reported(USAGE_OF_500[dialect]), dialect, 500 + 9 + WRAPPER[dialect])
 
 
-@with_usage
+@dialects
 def test_the_host_meter_passes_usage_over(dialect: str) -> None:
     assert takes(reported(USAGE_OF_500[dialect]), dialect, 9 + 10 + 9 + WRAPPER[dialect], meter="host")
 
@@ -1003,6 +1160,48 @@ def test_a_list_that_does_not_go_on_is_read_anew(dialect: str) -> None:
 
 
 @dialects
+@pytest.mark.parametrize("call_id", ["r", ""])
+def test_no_key_is_given_twice(dialect: str, call_id: str) -> None:
+    told: list[toolprune.Edit] = []
+    asked = gate(told.append)
+    prompt([OPENING], dialect, asked)
+    # Three calls at once in each turn, all of one id; the host keeps five turns.
+    turns: list[list[Step]] = [
+        [
+            Response(calls=(Call(call_id, "read"),) * 3),
+            Results(tuple(Result(call_id, f"{turn}{each}{LARGE}") for each in "abc")),
+        ]
+        for turn in range(8)
+    ]
+    for turn in range(8):
+        kept = turns[max(0, turn - 4) : turn + 1]
+        sent = prompt([step for each in kept for step in each], dialect, asked)
+        found = [content_of(sent, call_id, occurrence) for occurrence in range(3 * len(kept))]
+        # All but the last three turns have been in three requests.
+        assert [len(each) for each in found[-9:]] == [8195] * len(found[-9:])
+        assert [len(each) for each in found[:-9]] == [5159] * len(found[:-9])
+    # Of eight turns five are cut, of three results each.
+    assert [edit.key for edit in told] == [(call_id, occurrence) for occurrence in range(15)]
+
+
+@dialects
+def test_messages_that_begin_otherwise_are_warned_of(dialect: str, caplog: pytest.LogCaptureFixture) -> None:
+    steps, other = [OPENING, *call("r", LARGE)], [User("Something else."), *call("s", SMALL)]
+    asked, named = gate(), gate()
+    system = {"role": "system", "content": "Be brief."}
+    asked.apply(written(steps, dialect))
+    asked.apply([system, *written(steps, dialect)])
+    for session, given in (("a", steps), ("b", other), ("a", other)):
+        prompt(given, dialect, named, session=session)
+    assert caplog.records == []
+    for given in (other, steps, other):
+        prompt(given, dialect, asked)
+    (warning,) = caplog.records
+    assert (warning.name, warning.levelname) == ("toolprune", "WARNING")
+    assert "session=" in warning.getMessage()
+
+
+@dialects
 def test_each_cut_is_told_once(dialect: str, caplog: pytest.LogCaptureFixture) -> None:
     told: list[toolprune.Edit] = []
     asked = gate(told.append)
@@ -1014,6 +1213,29 @@ def test_each_cut_is_told_once(dialect: str, caplog: pytest.LogCaptureFixture) -
         (("b", 0), "read", 8193, 5159),
     ]
     assert [(record.name, record.levelname) for record in caplog.records] == [("toolprune", "INFO")] * 2
+    line = "of read from 8193 code points to 5159: over 8192 code points and seen whole in 3 requests"
+    assert [record.getMessage() for record in caplog.records] == [f"cut result ({key!r}, 0) {line}" for key in "ab"]
+    together: list[Step] = [
+        OPENING,
+        Response(calls=(Call("a", "read"), Call("b", "read"))),
+        Results((Result("a", LARGE), Result("b", LARGE))),
+        *SEEN,
+    ]
+    told.clear()
+
+    def fail_at_a(edit: toolprune.Edit) -> None:
+        told.append(edit)
+        if edit.key == ("a", 0):
+            raise OSError("no disk")
+
+    failing = gate(fail_at_a)
+    with pytest.raises(OSError, match="no disk"):
+        prompt(together, dialect, failing)
+    assert [edit.key for edit in told] == [("a", 0)]
+    assert [content_of(prompt(together, dialect, failing), key) for key in "ab"] == [CUT, CUT]
+    assert [edit.key for edit in told] == [("a", 0), ("b", 0)]
+    with pytest.raises(TypeError, match="on_edit is 'print'"):
+        gate("print")
 
 
 @dialects
@@ -1024,6 +1246,42 @@ def test_a_shadow_decides_and_changes_nothing(dialect: str) -> None:
     assert gate(told.append, shadow=True).apply(messages) is messages
     assert told == edits(steps, dialect)
     assert [edit.key for edit in told] == [("r", 0)]
+
+
+@dialects
+def test_what_fails_once_is_as_if_it_had_not_been(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = [*FREEZING, *call("a", LARGE), *call("b", LARGE, "grep"), *SEEN]
+    messages, expected = written(steps, dialect), prompt(steps, dialect)
+    assert [content_of(expected, key) for key in ("old", "a", "b")] == [LARGE, CUT, CUT]
+    failures = [True]
+
+    def listed(tool: str) -> bool:
+        if tool == "grep" and failures:
+            raise RuntimeError(failures.pop())
+        return tool in DEFAULT_TOOLS
+
+    choosing = gate(tools=listed)
+    with pytest.raises(RuntimeError):
+        choosing.apply(messages)
+    assert choosing.apply(messages) == expected
+
+    measuring, tokens = gate(), HostMeter.tokens
+
+    def count(meter: HostMeter, message: Any) -> int:
+        if message.role == "assistant" and failures:
+            raise RuntimeError(failures.pop())
+        return tokens(meter, message)
+
+    failures.append(True)
+    monkeypatch.setattr(HostMeter, "tokens", count)
+    with pytest.raises(RuntimeError):
+        measuring.apply(messages)
+    assert measuring.apply(messages) == expected
+
+    reading = gate()
+    with pytest.raises(ToolpruneError):
+        reading.apply([*messages, None])
+    assert reading.apply(messages) == expected
 
 
 # What the gate never does

@@ -261,6 +261,10 @@ def test_empty_ids(dialect: str) -> None:
     sent = prompt(steps, dialect)
     assert [content_of(sent, "", occurrence) for occurrence in range(3)] == [LARGE, CUT, CUT]
     assert keys(steps, dialect) == [("", 1), ("", 2)]
+    calls = (Call("", "read"), Call("", "skill"), Call("", "bash"))
+    together: list[Step] = [OPENING, Response(calls=calls), Results((Result("", LARGE),) * 3), *SEEN]
+    assert [content_of(prompt(together, dialect), "", occurrence) for occurrence in range(3)] == [CUT, LARGE, CUT]
+    assert keys(together, dialect) == [("", 0), ("", 2)]
 
 
 @dialects
