@@ -27,7 +27,7 @@ from make_logs import (
     tool_use,
     user,
 )
-from scanning import Found, assert_same, command_json, comparable, scan
+from scanning import Found, assert_same, command_json, comparable, figures, scan
 
 SAMPLES = Path(__file__).resolve().parents[1] / "samples"
 IMAGE = {"type": "image", "source": {"type": "base64", "data": "iVBORw0KGgo="}}
@@ -104,6 +104,26 @@ def test_ids_and_names_compare_as_decoded_text(written: Any) -> None:
     spelled = b'{"type":"assistant","message":{"content":[' + block + b"]}}"
     found = written(spelled, user(tool_result("a/🌊", "x"), tool_result("a/\\ud83c", "x")))
     assert column(found, "tool") == ["Bash", None]
+
+
+@pytest.mark.parametrize(
+    ("block", "tool"),
+    [
+        # The later value of a key counts, and an empty text stands behind the earlier one.
+        (b'{"type":"tool_use","id":"x","name":"","id":""}', ""),
+        (b'{"type":"tool_use","name":"x","id":"","name":null}', None),
+    ],
+)
+def test_an_empty_text_behind_one_that_a_later_value_replaces_is_an_empty_text(
+    written: Any, block: bytes, tool: str | None
+) -> None:
+    called = (
+        b'{"type":"assistant","uuid":"a","sessionId":"s","message":{"role":"assistant","content":[' + block + b"]}}"
+    )
+    found = written(user(text("go")), called, user(tool_result("", "four"), tool_result("x", "one")))
+    assert figures(found) == (3, 0, 2, 7)
+    assert column(found, "call_id") == ["", "x"]
+    assert column(found, "tool") == [tool, None]
 
 
 def test_names_that_only_the_spelling_parts_are_one_tool(written: Any) -> None:
