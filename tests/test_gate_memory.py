@@ -3,6 +3,7 @@
 import gc
 import threading
 import weakref
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -288,6 +289,8 @@ class Model:
     opened: bool = False
     frozen: set[str] = field(default_factory=set)
     cut: set[str] = field(default_factory=set)
+    ids: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    contexts: dict[str, list[Any]] = field(default_factory=lambda: defaultdict(list))
 
     def apply(self, steps: Sequence[Step]) -> list[Step]:
         limits = Limits(LATCH, 3, 0, tp.DEFAULT_TOOLS, LIMITS)
@@ -302,10 +305,24 @@ class Model:
             if self.opened
             and len(str(result.content)) > CUT.threshold
             and str(result.content) not in self.frozen
-            and (str(result.content) in self.cut or plain_gate.views(steps, place, self.dialect) >= 3)
+            and (self.known(steps, place, result) or plain_gate.views(steps, place, self.dialect) >= 3)
         ]
         self.cut |= {text for _, text in due}
+        for place, result in plain_gate.places(steps):
+            if self.opened and len(str(result.content)) > CUT.threshold:
+                self.ids[result.call_id].add(str(result.content))
+                self.contexts[str(result.content)].append(self.context(steps, place))
         return plain_gate.with_cuts(steps, [place for place, _ in due], limits.cut)
+
+    def known(self, steps: Sequence[Step], place: plain_gate.Place, result: Result) -> bool:
+        """Whether a result is one that was cut: by an id of its own, or by the two messages before it."""
+        text = str(result.content)
+        own_id = bool(result.call_id) and self.ids[result.call_id] == {text}
+        return text in self.cut and (own_id or self.context(steps, place) in self.contexts[text])
+
+    def context(self, steps: Sequence[Step], place: plain_gate.Place) -> list[Message]:
+        position = len(written(steps[: place[0]], self.dialect)) + (place[1] if self.dialect != "anthropic" else 0)
+        return written(steps, self.dialect)[max(position - 2, 0) : position]
 
 
 @st.composite

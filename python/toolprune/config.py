@@ -26,7 +26,7 @@ def _tools(value: object) -> object:
     """The list of tools as it is kept: a frozen set, `*`, or a function."""
     if value == "*" or callable(value):
         return value
-    if isinstance(value, Set | list | tuple) and all(isinstance(name, str) for name in value):
+    if isinstance(value, Set | list | tuple) and "*" not in value and all(isinstance(name, str) for name in value):
         return frozenset(value)
     raise ValueError('it should be a set of tool names, "*" for every tool, or a function of the name')
 

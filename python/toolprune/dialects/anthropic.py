@@ -5,14 +5,14 @@ from typing import Any
 
 from toolprune.cost.usage import usage_of
 from toolprune.dialects.dialect import (
-    ROLES,
     Dialect,
     Fields,
     Rewrite,
     blocks_of,
+    call_of,
     content_parts,
     fields,
-    json_text,
+    list_of,
     other,
     replaced,
     result_content,
@@ -30,12 +30,13 @@ def _shows(message: Fields) -> bool:
 
 
 def _read(message: Fields) -> Message:
-    role, content = ROLES[role_of(message)], message.get("content")
+    role, content = role_of(message), message.get("content")
     if role == "assistant":
         return Message(role, content_parts(content, _part), usage_of(message.get("usage")))
-    if isinstance(content, list):
-        return Message(role, tuple([_user_part(place, block) for place, block in enumerate(content)]))
-    return Message(role, content_parts(content, _part))
+    if isinstance(content, str):
+        return Message(role, content_parts(content, _part))
+    blocks = enumerate(list_of(content, "content"))
+    return Message(role, tuple([_user_part(place, block) for place, block in blocks]))
 
 
 def _user_part(place: int, block: Any) -> Part:
@@ -58,8 +59,7 @@ def _part(block: Any) -> Part:
     read = fields(block)
     kind = read.get("type")
     if kind in _CALLS:
-        name = text_of(read.get("name"))
-        return Part("call", (name, json_text(read.get("input"))), (), text_of(read.get("id")), name)
+        return call_of(read.get("id"), read.get("name"), read.get("input"))
     text = read.get("thinking" if kind == "thinking" else "text")
     if kind in ("text", "thinking") and isinstance(text, str):
         return Part("text" if kind == "text" else "reasoning", (text,))

@@ -2,8 +2,8 @@
 
 import copy
 import json
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, Protocol, TypeAlias
 
 from toolprune.cost.meter import utf16_units
@@ -59,7 +59,9 @@ def fields(item: Any) -> Fields:
 
 def as_dict(block: Any) -> Any:
     """A block of an SDK as the dict that it is sent as."""
-    return block.model_dump(exclude_none=True) if hasattr(block, "model_dump") else block
+    if isinstance(block, dict):
+        return block
+    return block.model_dump(exclude_none=True) if hasattr(block, "model_dump") else dict(vars(block))
 
 
 def text_of(value: Any) -> str:
@@ -79,6 +81,8 @@ def replaced(item: Any, name: str, value: Any) -> Any:
         return {**item, name: value}
     if hasattr(item, "model_copy"):
         return item.model_copy(update={name: value})
+    if is_dataclass(item) and not isinstance(item, type):
+        return replace(item, **{name: value})
     other = copy.copy(item)
     setattr(other, name, value)
     return other
@@ -89,40 +93,68 @@ def json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_plain)
 
 
-def role_of(message: Fields, *more: str) -> str:
-    """The role of a message: one of OpenAI's, or one of `more`. Raises ValueError for any other."""
+def role_of(message: Fields, *of_results: str) -> Role:
+    """The role of a message that is not of one of these; one that is not known is taken for the user's.
+
+    Raises ValueError where there is none, where it is that of another dialect's results, and for one that is not known
+    where there is no content either: then the message is of a form that no dialect has.
+    """
     role = message.get("role")
-    if isinstance(role, str) and (role in ROLES or role in more):
-        return role
-    raise ValueError(f"its role is {shown(role)}, and should be one of {', '.join((*ROLES, *more))}")
+    may_be = isinstance(role, str) and role not in ("", "tool", "function")
+    if may_be and (role in ROLES or message.get("content") is not None):
+        return ROLES.get(role, "user")
+    raise ValueError(f"its role is {shown(role)}, and should be one of {', '.join((*ROLES, *of_results))}")
 
 
 def other(block: Any) -> Part:
     """A block that is neither text nor call nor result. Raises ValueError for one without a type, as no dialect has."""
     if fields(block).get("type") is None:
         raise ValueError(f"it has a block without a type, {shown(block)}")
-    return Part("other", others=(_units(block),))
+    return measured(block)
+
+
+def measured(item: Any) -> Part:
+    """What is known by its length alone."""
+    return Part("other", others=(_units(item),))
 
 
 def content_parts(content: Any, part_of: Callable[[Any], Part]) -> tuple[Part, ...]:
     """The parts of what a message says: a text, or blocks."""
     if isinstance(content, str):
         return (Part("text", (content,)),)
-    return tuple([part_of(block) for block in content]) if isinstance(content, list) else ()
+    return tuple([part_of(block) for block in list_of(content, "content")])
+
+
+def list_of(value: Any, name: str) -> Sequence[Any]:
+    """What should be a list, or is not there. Raises ValueError for anything else: iterators can be read only once."""
+    if value is None:
+        return ()
+    if isinstance(value, list | tuple):
+        return value
+    raise ValueError(f"its {name} is {shown(value)}, and should be a list")
+
+
+def call_of(call_id: Any, name: Any, arguments: Any) -> Part:
+    """A call, with its arguments as the text that they are or as JSON. Raises ValueError where it has no name."""
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"it has a call whose name is {shown(name)}, and should be a text")
+    text = arguments if isinstance(arguments, str) else "" if arguments is None else json_text(arguments)
+    return Part("call", (name, text), (), text_of(call_id), name)
 
 
 def result_content(content: Any, text_types: frozenset[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """The texts of a result's content, and the lengths of its blocks that are no text: what the cut counts, and not."""
     if isinstance(content, str):
         return (content,), ()
-    texts, others = [], []
-    for block in content if isinstance(content, list) else ():
+    texts: list[str] = []
+    others: list[int] = []
+    for block in list_of(content, "content"):
         read = fields(block)
         text = read.get("text") if text_of(read.get("type")) in text_types else None
         if isinstance(text, str):
             texts.append(text)
         else:
-            others.append(_units(block))
+            others += other(block).others
     return tuple(texts), tuple(others)
 
 

@@ -8,12 +8,13 @@ from typing import Any
 
 from toolprune.cost.usage import usage_of
 from toolprune.dialects.dialect import (
-    ROLES,
     Dialect,
     Fields,
     Rewrite,
+    call_of,
     content_parts,
     fields,
+    list_of,
     other,
     replaced,
     result_content,
@@ -31,21 +32,12 @@ def _shows(message: Fields) -> bool:
 
 
 def _read(message: Fields) -> Message:
-    role = role_of(message, *_RESULTS)
-    if role in _RESULTS:
+    if message.get("role") in _RESULTS:
         return Message("tool", (_result(message),))
-    parts = content_parts(message.get("content"), _part)
-    if role == "assistant":
-        reasoning, refusal = message.get("reasoning_content"), message.get("refusal")
-        if isinstance(reasoning, str):
-            parts = (Part("reasoning", (reasoning,)), *parts)
-        if isinstance(refusal, str):
-            parts = (*parts, Part("text", (refusal,)))
-        calls = message.get("tool_calls")
-        if calls:
-            parts = (*parts, *map(_call, calls))
-        return Message("assistant", parts, usage_of(message.get("usage")))
-    return Message(ROLES[role], parts)
+    role, parts = role_of(message, *_RESULTS), content_parts(message.get("content"), _part)
+    if role != "assistant":
+        return Message(role, parts)
+    return Message(role, (*_thoughts(message), *parts, *_calls(message)), usage_of(message.get("usage")))
 
 
 def _result(message: Fields) -> Part:
@@ -59,13 +51,28 @@ def _part(block: Any) -> Part:
     return Part("text", (text,)) if isinstance(text, str) else other(block)
 
 
-def _call(call: Any) -> Part:
-    read = fields(call)
-    function = read.get("function")
-    made = fields(function or read.get("custom"))
-    name = text_of(made.get("name"))
-    arguments = text_of(made.get("arguments" if function else "input"))
-    return Part("call", (name, arguments), (), text_of(read.get("id")), name)
+def _thoughts(message: Fields) -> list[Part]:
+    thoughts = (message.get(name) for name in ("reasoning_content", "reasoning"))
+    return [Part("reasoning", (thought,)) for thought in thoughts if isinstance(thought, str)]
+
+
+def _calls(message: Fields) -> list[Part]:
+    """What a response holds beside its content: a refusal, and calls."""
+    refusal, older = message.get("refusal"), message.get("function_call")
+    parts = [Part("text", (refusal,))] if isinstance(refusal, str) else []
+    parts += [_call(fields(call)) for call in list_of(message.get("tool_calls"), "tool_calls")]
+    return parts if older is None else [*parts, _function(fields(older), None)]
+
+
+def _call(call: Fields) -> Part:
+    custom = call.get("custom")
+    if custom is not None:
+        return call_of(call.get("id"), fields(custom).get("name"), fields(custom).get("input"))
+    return _function(fields(call.get("function")), call.get("id"))
+
+
+def _function(function: Fields, call_id: Any) -> Part:
+    return call_of(call_id, function.get("name"), function.get("arguments"))
 
 
 def _rewrite(message: Any, rewrites: Mapping[int | None, Rewrite]) -> Any:

@@ -5,13 +5,15 @@ from typing import Any
 
 from toolprune.cost.usage import usage_of
 from toolprune.dialects.dialect import (
-    ROLES,
     Dialect,
     Fields,
     Rewrite,
     blocks_of,
+    call_of,
     content_parts,
     fields,
+    list_of,
+    measured,
     other,
     replaced,
     result_content,
@@ -37,24 +39,23 @@ def _shows(item: Fields) -> bool:
 def _read(item: Fields) -> Message:
     kind, usage = _kind(item), usage_of(item.get("usage"))
     if kind in ("", "message", *_NOT_ITEMS):
-        return Message(ROLES[role_of(item)], content_parts(item.get("content"), _part), usage)
+        return Message(role_of(item), content_parts(item.get("content"), _part), usage)
     if kind in _RESULTS:
         texts, others = result_content(item.get("output"), _TEXT_TYPES)
         return Message("tool", (Part("result", texts, others, text_of(item.get("call_id"))),))
     if kind in ("function_call", "custom_tool_call"):
-        name = text_of(item.get("name"))
-        arguments = text_of(item.get("arguments" if kind == "function_call" else "input"))
-        return Message("assistant", (Part("call", (name, arguments), (), text_of(item.get("call_id")), name),), usage)
+        arguments = item.get("arguments" if kind == "function_call" else "input")
+        return Message("assistant", (call_of(item.get("call_id"), item.get("name"), arguments),), usage)
     if kind == "reasoning":
-        said = [*(item.get("summary") or ()), *(item.get("content") or ())]
+        said = [*list_of(item.get("summary"), "summary"), *list_of(item.get("content"), "content")]
         thought = tuple([Part("reasoning", (text_of(fields(each).get("text")),)) for each in said])
         return Message("assistant", thought, usage)
     if kind.endswith("_call") or kind in _FROM_MODEL:
-        return Message("assistant", (other(item),), usage)
+        return Message("assistant", (measured(item),), usage)
     # What stands in the midst of a response neither ends it nor is one: the results of the provider's own tools, which
     # have its ids, references, and what is not known yet.
     returned = kind in _FROM_HOST or (kind.endswith("_output") and item.get("id") is None)
-    return Message("tool" if returned else "other", (other(item),))
+    return Message("tool" if returned else "other", (measured(item),))
 
 
 def _kind(item: Fields) -> str:
@@ -65,7 +66,7 @@ def _kind(item: Fields) -> str:
 
 def _part(block: Any) -> Part:
     read = fields(block)
-    text = read.get("text") if read.get("type") in _TEXT_TYPES else read.get("refusal")
+    text = read.get("text") if text_of(read.get("type")) in _TEXT_TYPES else read.get("refusal")
     return Part("text", (text,)) if isinstance(text, str) else other(block)
 
 

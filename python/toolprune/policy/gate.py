@@ -17,7 +17,7 @@ from toolprune.cost.meter import Meter, meter_named
 from toolprune.cutting import cut_blocks, cut_content
 from toolprune.dialects.dialect import Dialect, Rewrite, as_dict
 from toolprune.dialects.reader import Reader
-from toolprune.errors import shown
+from toolprune.errors import MessageError, shown
 from toolprune.policy.conversations import Conversations
 from toolprune.policy.walk import Walk
 from toolprune.transcript import CallKey, Message, Result, Transcript
@@ -183,9 +183,10 @@ class _Conversation:
         before = reader = self._reader
         if reader is None or not self._continues(reader, messages, dialect):
             reader = self._begin(messages, dialect)
-        self._reader = reader
+            self._reader = reader
         if self._walk.memory is not None:
-            self._walk.memory.recognise(reader.transcript, self._settled, self._config.cut.threshold)
+            threshold, views = self._config.cut.threshold, self._config.keep_views
+            self._walk.memory.recognise(reader.transcript, self._settled, threshold, views)
         self._settled = len(reader.transcript.results)
         self._walk.follow(reader.transcript, overhead)
         return _Prompt(
@@ -252,12 +253,18 @@ def _rewritten(messages: list[M], due: Sequence[Result], dialect: Dialect, confi
         rewrites[result.position][result.place] = partial(_cut, config.cut, dialect.text_types, result.call_id or None)
     written = list(messages)
     for position, of_message in rewrites.items():
-        written[position] = dialect.rewrite(written[position], of_message)
+        try:
+            written[position] = dialect.rewrite(written[position], of_message)
+        except (AttributeError, TypeError) as error:
+            kind = type(written[position]).__name__
+            raise MessageError(
+                f"messages[{position}], a {kind}, cannot be given another content: {error}; give results as dicts"
+            ) from error
     return written
 
 
 def _cut(config: CutConfig, text_types: frozenset[str], call_id: str | None, content: Any) -> Any:
-    if isinstance(content, list):
+    if isinstance(content, list | tuple):
         content = list(map(as_dict, content))
     shortened = cut_content(content, config, text_types=text_types, call_id=call_id)
     return content if shortened is None else shortened

@@ -4,9 +4,11 @@ A host that trims or summarises its history moves the results that it keeps. The
 their text.
 """
 
-from collections import defaultdict
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Set
 from enum import Enum
+from itertools import zip_longest
+from typing import NamedTuple
 
 from toolprune.transcript import CallKey, Part, Result, Transcript
 
@@ -22,35 +24,44 @@ class State(Enum):
     """It came later, and is cut once it has been seen."""
 
 
-@dataclass
+class _Kept(NamedTuple):
+    state: State
+    fingerprint: int
+    contexts: frozenset[int]
+    """Every two messages behind which it stood."""
+
+
 class Memory:
     """The results over the threshold that an open gate has met, in the order in which it met them."""
 
-    _states: dict[CallKey, State] = field(default_factory=dict)
-    _fingerprints: dict[CallKey, int] = field(default_factory=dict)
+    def __init__(self) -> None:
+        self._kept: dict[CallKey, _Kept] = {}
 
     def state(self, result: Result) -> State | None:
         """What was decided about a result; None for one that is new."""
-        return self._states.get(result.key)
+        kept = self._kept.get(result.key)
+        return None if kept is None else kept.state
 
-    def keep(self, result: Result, part: Part, state: State) -> None:
+    def keep(self, result: Result, transcript: Transcript, state: State) -> None:
         """Remember a decision, and by what the result is to be known again."""
-        self._states[result.key] = state
-        self._fingerprints[result.key] = _fingerprint(part)
+        before = self._kept.get(result.key)
+        contexts = (before.contexts if before is not None else frozenset()) | {_context(result, transcript)}
+        fingerprint = _fingerprint(transcript.part_of(result))
+        self._kept[result.key] = _Kept(state, fingerprint, contexts)
 
     def carry_over(self, transcript: Transcript, before: Transcript) -> int:
-        """Give results of a transcript that was read anew the keys that they had in the one before; how many.
+        """Give results of a list that was read anew the keys that they had in the one before; how many.
 
-        They are those before the first message that differs. Where the host wrote into its messages and kept their
-        places, they are all of the one before: a frozen result stays frozen then, whatever its text, and another with a
-        new text is a new one.
+        They are those before the first message that differs. Where it is the only one, the host wrote into it: what is
+        frozen in it stays frozen then, whatever its text, and another result with a new text is new.
         """
-        pairs = zip(transcript.messages, before.messages, strict=False)
-        same = next((position for position, (new, old) in enumerate(pairs) if new != old), len(before.messages))
-        in_place = _ends_alike(transcript, before)
+        same = _first_difference(transcript, before)
+        rest = slice(same + 1, len(before.messages))
+        written_into = transcript.messages[rest] == before.messages[rest]
+        end = len(before.messages) if written_into else same
         count = 0
         for new, old in zip(transcript.results, before.results, strict=False):
-            if new.position >= same and not (in_place and _stand_alike(new, old)):
+            if old.position >= end or new[1:4] != old[1:4]:  # another position, place or call id
                 break
             if self.state(old) is State.FROZEN or transcript.part_of(new).texts == before.part_of(old).texts:
                 transcript.rename(count, old.key)
@@ -59,47 +70,77 @@ class Memory:
             count += 1
         return count
 
-    def recognise(self, transcript: Transcript, start: int, threshold: int) -> None:
+    def recognise(self, transcript: Transcript, start: int, threshold: int, views: int) -> None:
         """Give the results from this index on the keys by which they are remembered, if they are.
 
-        Where one of several alike is gone it is the first, since hosts drop from the start.
+        They are known by call id and text, and of several alike by the messages before them, else by their order: where
+        one is gone it is the first, since hosts drop from the start. One that was cut was seen in `views` requests. If
+        fewer responses are behind it here, it must have an id of its own or stand where it stood: else the model asked
+        for the same again, and must see it.
         """
-        alike: defaultdict[int, list[int]] = defaultdict(list)
-        for index, result in enumerate(transcript.results[start:], start):
-            if result.code_points > threshold:
-                alike[_fingerprint(transcript.part_of(result))].append(index)
+        alike = _alike(transcript, start, threshold)
         if not alike:
             return
-        present = {result.key for result in transcript.results[:start]}
-        known: defaultdict[int, list[CallKey]] = defaultdict(list)
-        for key, fingerprint in self._fingerprints.items():
-            if key not in present:
-                known[fingerprint].append(key)
+        known = self._absent({result.key for result in transcript.results[:start]})
+        ids = Counter(call_id for call_id, _ in self._kept)
         for fingerprint, indices in alike.items():
-            kept = known[fingerprint][-len(indices) :]
-            for index, key in zip(indices, kept, strict=False):
+            keys = known[fingerprint]
+            moved = [index for index in indices if not self._stands_where_it_stood(transcript, index, keys)]
+            for index, key in zip_longest(moved, keys[-len(moved) :] if moved else ()):
+                result = transcript.results[index]
+                seen = len(transcript.responses) - result.responses >= views
+                own_id = result.call_id and ids[result.call_id] == 1
+                if key is not None and (seen or own_id or self._kept[key].state is not State.CUT):
+                    transcript.rename(index, key)
+                else:
+                    self._rename_new(transcript, index)
+
+    def _absent(self, present: Set[CallKey]) -> defaultdict[int, list[CallKey]]:
+        """The keys that are remembered and not present, those with one id and text together."""
+        absent: defaultdict[int, list[CallKey]] = defaultdict(list)
+        for key, kept in self._kept.items():
+            if key not in present:
+                absent[kept.fingerprint].append(key)
+        return absent
+
+    def _stands_where_it_stood(self, transcript: Transcript, index: int, keys: list[CallKey]) -> bool:
+        """Give a result the one of these keys that stood behind the same messages, and take it from them."""
+        context = _context(transcript.results[index], transcript)
+        for key in keys:
+            if context in self._kept[key].contexts:
+                keys.remove(key)
                 transcript.rename(index, key)
-            for index in indices[len(kept) :]:
-                self._rename_new(transcript, index)
+                return True
+        return False
 
     def _rename_new(self, transcript: Transcript, index: int) -> None:
         """Give a result that is not remembered a key that no other has, remembered or here."""
         call_id, occurrence = transcript.results[index].key
-        if (call_id, occurrence) in self._states:
+        if (call_id, occurrence) in self._kept:
             occurrence = transcript.next_occurrence(call_id)
-            while (call_id, occurrence) in self._states:
+            while (call_id, occurrence) in self._kept:
                 occurrence += 1
         transcript.rename(index, (call_id, occurrence))
 
 
-def _ends_alike(transcript: Transcript, before: Transcript) -> bool:
-    """Whether the last message of the one before still stands where it stood."""
-    end = len(before.messages)
-    return 0 < end <= len(transcript.messages) and transcript.messages[end - 1] == before.messages[-1]
+def _first_difference(transcript: Transcript, before: Transcript) -> int:
+    """The position of the first message of the one before that is not the same here; its length where all are."""
+    pairs = zip_longest(transcript.messages[: len(before.messages)], before.messages)
+    return next((position for position, (new, old) in enumerate(pairs) if new != old), len(before.messages))
 
 
-def _stand_alike(one: Result, other: Result) -> bool:
-    return (one.position, one.place, one.call_id) == (other.position, other.place, other.call_id)
+def _alike(transcript: Transcript, start: int, threshold: int) -> dict[int, list[int]]:
+    """The indices of the results over the threshold from this one on, those with one id and text together."""
+    alike: defaultdict[int, list[int]] = defaultdict(list)
+    for index, result in enumerate(transcript.results[start:], start):
+        if result.code_points > threshold:
+            alike[_fingerprint(transcript.part_of(result))].append(index)
+    return alike
+
+
+def _context(result: Result, transcript: Transcript) -> int:
+    """The two messages before that of a result: what was asked, and the call; good for one process."""
+    return hash(tuple(transcript.messages[max(result.position - 2, 0) : result.position]))
 
 
 def _fingerprint(part: Part) -> int:

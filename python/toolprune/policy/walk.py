@@ -65,10 +65,10 @@ class Walk:
         memory = self.memory or Memory()
         cut = {result.key for result in self.due}
         for result in transcript.results:
-            if result.code_points > self._config.cut.threshold and memory.state(result) is not State.FROZEN:
-                frozen = result.position < frozen_before
+            if result.code_points > self._config.cut.threshold:
+                frozen = result.position < frozen_before or memory.state(result) is State.FROZEN
                 state = State.CUT if result.key in cut else State.FROZEN if frozen else State.WAITING
-                memory.keep(result, transcript.part_of(result), state)
+                memory.keep(result, transcript, state)
         return memory
 
     def _pass(self, transcript: Transcript, position: int, overhead: int) -> None:
