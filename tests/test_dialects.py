@@ -24,6 +24,8 @@ IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png"
 
 TOOL_RESULT = {"type": "tool_result", "tool_use_id": "a", "content": "x"}
 
+TOOL_USE = {"type": "tool_use", "id": "a", "name": "read", "input": {}}
+
 
 def one(message: Any, dialect: str) -> Message:
     """How a dialect reads a message."""
@@ -60,18 +62,25 @@ def attributes(value: Any) -> Any:
 
 @pytest.mark.parametrize(
     ("role", "read_as"),
-    [("system", "system"), ("developer", "system"), ("user", "user"), ("assistant", "assistant")],
+    [("system", "system"), ("developer", "system"), ("user", "user"), ("assistant", "assistant"), ("critic", "user")],
 )
 @every_dialect
 def test_who_says_a_message_is_its_role(role: str, read_as: Role, dialect: str) -> None:
     assert one({"role": role, "content": "hi"}, dialect) == Message(read_as, (text("hi"),))
 
 
-@pytest.mark.parametrize("content", [None, [], 7, {"type": "text", "text": "no list"}])
+@pytest.mark.parametrize("content", [None, [], ()])
 @every_dialect
-def test_content_that_is_neither_text_nor_blocks_is_nothing(content: Any, dialect: str) -> None:
+def test_a_message_without_content_says_nothing(content: Any, dialect: str) -> None:
     assert one({"role": "user", "content": content}, dialect) == Message("user", ())
+    assert one({"role": "assistant", "content": content}, dialect) == Message("assistant", ())
     assert one({"role": "assistant"}, dialect) == Message("assistant", ())
+
+
+@every_dialect
+def test_blocks_may_stand_in_a_tuple(dialect: str) -> None:
+    blocks = ({"type": "text", "text": "a"}, {"type": "text", "text": "b"})
+    assert one({"role": "user", "content": blocks}, dialect) == Message("user", (text("a"), text("b")))
 
 
 def test_blocks_of_a_chat_message_are_texts_refusals_and_others() -> None:
@@ -122,10 +131,34 @@ def test_a_chat_result_may_bear_the_name_of_its_tool() -> None:
 
 
 def test_an_older_chat_result_is_of_role_function_and_bears_its_tool_in_place_of_an_id() -> None:
-    called = {"role": "assistant", "content": None, "function_call": {"name": "read", "arguments": "{}"}}
+    called = {"role": "assistant", "content": "Both.", "function_call": {"name": "read", "arguments": "{}"}}
     result = {"role": "function", "name": "read", "content": "x"}
     assert one(result, CHAT) == Message("tool", (Part("result", ("x",), (), "", "read"),))
-    assert read([called, result, result]).results[1].key == ("", 1)
+    assert one(called, CHAT) == Message("assistant", (text("Both."), call("", "read", "{}")))
+    assert [(each.key, each.tool) for each in read([called, result, result]).results] == [
+        (("", 0), "read"),
+        (("", 1), "read"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["reasoning_content", "reasoning"])
+def test_a_chat_response_may_have_its_reasoning_under_either_name(name: str) -> None:
+    message = {"role": "assistant", "content": "hi", name: "Hm."}
+    assert one(message, CHAT) == Message("assistant", (Part("reasoning", ("Hm.",)), text("hi")))
+    assert one({**message, name: {"summary": "Hm."}}, CHAT) == Message("assistant", (text("hi"),))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "read_as"), [('{"a": 1}', '{"a": 1}'), ({"a": [1, "é"]}, '{"a":[1,"é"]}'), (None, ""), ("", "")]
+)
+@every_dialect
+def test_arguments_are_the_text_that_they_are_or_their_json(arguments: Any, read_as: str, dialect: str) -> None:
+    messages = {
+        CHAT: {"role": "assistant", "content": None, "tool_calls": [chat_call("a", "read", arguments)]},
+        RESPONSES: {"type": "function_call", "call_id": "a", "name": "read", "arguments": arguments},
+        ANTHROPIC: {"role": "assistant", "content": [{**TOOL_USE, "input": arguments}]},
+    }
+    assert one(messages[dialect], dialect).parts == (call("a", "read", read_as),)
 
 
 # OpenAI Responses
@@ -417,10 +450,10 @@ def test_a_result_without_a_call_has_no_tool(dialect: str) -> None:
 
 
 @every_dialect
-def test_ids_and_names_that_are_no_texts_are_empty(dialect: str) -> None:
-    steps: list[Step] = [Response(calls=(Call(None, 7),)), Results((Returned(None, "x"),))]  # type: ignore[arg-type]
+def test_ids_that_are_no_texts_are_empty(dialect: str) -> None:
+    steps: list[Step] = [Response(calls=(Call(None, "read"),)), Results((Returned(None, "x"),))]  # type: ignore[arg-type]
     only = read(written(steps, dialect)).results
-    assert [(each.key, each.tool) for each in only] == [(("", 0), "")]
+    assert [(each.key, each.tool) for each in only] == [(("", 0), "read")]
 
 
 BLOCKS: dict[str, list[Any]] = {
@@ -434,15 +467,20 @@ BLOCKS: dict[str, list[Any]] = {
 }
 
 
+def result_of(content: Any, dialect: str) -> dict[str, Any]:
+    """A message that holds this as a result."""
+    messages = {
+        CHAT: {"role": "tool", "tool_call_id": "a", "content": content},
+        RESPONSES: {"type": "function_call_output", "call_id": "a", "output": content},
+        ANTHROPIC: {"role": "user", "content": [{**TOOL_RESULT, "content": content}]},
+    }
+    return messages[dialect]
+
+
 @every_dialect
 def test_a_result_counts_the_texts_that_the_cut_would_count(dialect: str) -> None:
-    odd = [*BLOCKS[dialect], {"type": "text", "text": None}, {"text": "untyped"}, "bare", None]
-    messages = {
-        CHAT: {"role": "tool", "tool_call_id": "a", "content": odd},
-        RESPONSES: {"type": "function_call_output", "call_id": "a", "output": odd},
-        ANTHROPIC: {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a", "content": odd}]},
-    }
-    transcript = read([messages[dialect]])
+    odd = [*BLOCKS[dialect], {"type": "text", "text": None}, {"type": 7, "text": "no"}]
+    transcript = read([result_of(odd, dialect)])
     assert transcript.results[0].code_points == 2
     part = transcript.part_of(transcript.results[0])
     assert "".join(part.texts) == "ab"
@@ -476,12 +514,7 @@ def test_blocks_of_the_model_may_be_objects_in_a_dict(dialect: str) -> None:
 def test_blocks_of_a_result_may_be_objects_in_a_dict(dialect: str) -> None:
     kind = "input_text" if dialect == RESPONSES else "text"
     blocks = [attributes({"type": kind, "text": "x"}), attributes({"type": "other", "text": "y"})]
-    messages = {
-        CHAT: {"role": "tool", "tool_call_id": "a", "content": blocks},
-        RESPONSES: {"type": "function_call_output", "call_id": "a", "output": blocks},
-        ANTHROPIC: {"role": "user", "content": [{**TOOL_RESULT, "content": blocks}]},
-    }
-    (part,) = one(messages[dialect], dialect).parts
+    (part,) = one(result_of(blocks, dialect), dialect).parts
     assert part.texts == ("x",)
     # `"SimpleNamespace"`: what JSON has no form for
     assert part.others == (17,)
@@ -534,9 +567,10 @@ def sentence(position: int, kind: str, dialect: str, reason: str) -> str:
         ({"role": None, "content": "hi"}, "dict", None),
         ({"role": 7, "content": "hi"}, "dict", 7),
         ({"role": ["user"], "content": "hi"}, "dict", ["user"]),
-        ({"role": "critic", "content": "hi"}, "dict", "critic"),
-        ({"role": "User", "content": "hi"}, "dict", "User"),
         ({"role": "", "content": "hi"}, "dict", ""),
+        # One that is not known, and no content either
+        ({"role": "critic"}, "dict", "critic"),
+        ({"role": "critic", "content": None}, "dict", "critic"),
         # Gemini's
         ({"role": "model", "parts": [{"text": "hi"}]}, "dict", "model"),
         # LangChain's, as objects and as their dicts
@@ -551,7 +585,7 @@ def sentence(position: int, kind: str, dialect: str, reason: str) -> str:
     ],
 )
 @pytest.mark.parametrize("dialect", [None, *NAMES])
-def test_a_role_that_no_dialect_has_is_refused_by_the_index_and_the_type_of_its_message(
+def test_a_message_of_nobodys_is_refused_by_its_index_and_its_type(
     message: Any, kind: str, role: object, dialect: str | None
 ) -> None:
     read_as = dialect or CHAT
@@ -595,11 +629,46 @@ def test_a_block_without_a_type_is_refused(block: Any, shown: str, dialect: str)
         spoken = [{"role": "user", "content": "hi"}, {"role": role, "content": [{"type": "text", "text": "a"}, block]}]
         reason = f"it has a block without a type, {shown}"
         assert refused(spoken, dialect) == sentence(1, "dict", dialect, reason)
+    result = result_of([{"type": "text", "text": "a"}, block], dialect)
+    assert refused([result], dialect) == sentence(0, "dict", dialect, f"it has a block without a type, {shown}")
 
 
-def test_a_message_of_a_form_that_its_dialect_does_not_have_is_named_by_its_index() -> None:
+@pytest.mark.parametrize(
+    ("content", "shown"), [(7, "7"), ({"type": "text", "text": "hi"}, "{'text': 'hi', 'type': 'text'}"), (b"x", "b'x'")]
+)
+@every_dialect
+def test_content_that_is_neither_text_nor_list_is_refused(content: Any, shown: str, dialect: str) -> None:
+    reason = f"its content is {shown}, and should be a list"
+    for role in ("user", "assistant", "system"):
+        assert refused([{"role": role, "content": content}], dialect) == sentence(0, "dict", dialect, reason)
+    assert refused([result_of(content, dialect)], dialect) == sentence(0, "dict", dialect, reason)
+
+
+@every_dialect
+def test_blocks_that_can_be_read_only_once_are_refused(dialect: str) -> None:
+    for message in ({"role": "user", "content": iter(["hi"])}, result_of(iter(["hi"]), dialect)):
+        assert "its content is <list_iterato" in refused([message], dialect)
+
+
+def test_other_fields_that_should_be_lists_are_refused_by_their_name() -> None:
     spoken = [{"role": "user", "content": "hi"}, {"role": "assistant", "tool_calls": 5}]
-    assert refused(spoken) == sentence(1, "dict", CHAT, "'int' object is not iterable")
+    assert refused(spoken) == sentence(1, "dict", CHAT, "its tool_calls is 5, and should be a list")
+    thought = [{"type": "reasoning", "summary": "Hm."}]
+    assert refused(thought) == sentence(0, "dict", RESPONSES, "its summary is 'Hm.', and should be a list")
+
+
+@pytest.mark.parametrize("name", [None, "", 7])
+def test_a_call_without_a_name_is_refused(name: Any) -> None:
+    reason = f"it has a call whose name is {name!r}, and should be a text"
+    calls: list[tuple[str, dict[str, Any]]] = [
+        (CHAT, {"role": "assistant", "content": None, "tool_calls": [chat_call("a", name, "{}")]}),
+        (CHAT, {"role": "assistant", "content": None, "function_call": {"name": name, "arguments": "{}"}}),
+        (RESPONSES, {"type": "function_call", "call_id": "a", "name": name, "arguments": "{}"}),
+        (RESPONSES, {"type": "custom_tool_call", "call_id": "a", "name": name, "input": ""}),
+        (ANTHROPIC, {"role": "assistant", "content": [{**TOOL_USE, "name": name}]}),
+    ]
+    for dialect, message in calls:
+        assert refused([message], dialect) == sentence(0, "dict", dialect, reason)
 
 
 @pytest.mark.parametrize("kind", [["text"], {"a": 1}, 7, True])

@@ -781,7 +781,9 @@ def test_messages_that_are_no_list_are_refused(given: Any, name: str) -> None:
         ("hi", "str"),
         (7, "int"),
         ({"content": "hi"}, "dict"),
-        ({"role": "critic", "content": "hi"}, "dict"),
+        ({"role": "user", "content": 7}, "dict"),
+        ({"role": "user", "content": iter([])}, "dict"),
+        ({"role": "critic"}, "dict"),
         ({"role": "model", "parts": [{"text": "hi"}]}, "dict"),
         ({"role": "user", "content": [{"text": "hi"}]}, "dict"),
         ({"role": "assistant", "content": [{"toolUse": {"toolUseId": "a"}}]}, "dict"),
@@ -797,6 +799,11 @@ def test_what_no_dialect_has_is_refused(dialect: str, refused: Any, kind: str) -
             gate().apply(messages, dialect=name)
         assert isinstance(caught.value, ValueError)
         assert "\n" not in str(caught.value)
+    # A role that is not known is the user's where it says something.
+    said = [*messages[:3], {"role": "critic", "content": LARGE}, *written(SEEN, dialect)]
+    sent = gate().apply(said)
+    assert content_of(sent[:3], "r") == CUT
+    assert sent[3] is said[3]
     # A result of a chat is one nowhere else.
     for role in ("tool", "function"):
         chat = [*messages[:3], {"role": role, "tool_call_id": "q", "name": "read", "content": LARGE}]
@@ -1157,6 +1164,20 @@ def test_a_list_that_does_not_go_on_is_read_anew(dialect: str) -> None:
     sent = [asked.apply(messages[:length]) for length in lengths]
     assert [content_of(each, "r", 0) for each in sent] == [CUT] * 4
     assert [content_of(each, "r", 1) for each in sent] == [LARGE + "!"] * 3 + [HEAD + MARKER + "t" * 1023 + "!"]
+
+
+@dialects
+@pytest.mark.parametrize("call_id", ["1", ""])
+def test_what_the_model_asked_for_again_is_whole_again(dialect: str, call_id: str) -> None:
+    asked = gate()
+    steps = [OPENING, *call(call_id, LARGE), *call(call_id, LARGE + "!"), *SEEN]
+    sent = prompts(steps, dialect, asked)[-1]
+    assert content_of(sent, call_id) == CUT
+    # The host summarised all of it, counts its ids anew, and the model reads the same file.
+    again: list[Step] = [User("A summary."), *call(call_id, LARGE), *SEEN]
+    assert contents(prompts(again, dialect, asked)[1:], call_id) == [LARGE, LARGE, LARGE, CUT]
+    # Rewound, it stands behind the same two messages, and is the one that was cut.
+    assert content_of(prompt(steps[:3], dialect, asked), call_id) == CUT
 
 
 @dialects
