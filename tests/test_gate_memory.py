@@ -512,3 +512,60 @@ def test_a_message_is_read_once_however_many_requests_hold_it(dialect: str) -> N
         looked_up.append(Counted.looked_up - before)
     assert len(looked_up) == 1001
     assert set(looked_up[1:]) == {looked_up[1]}
+
+
+LONG = "x" * 100
+SEEN: list[Step] = [Response("ok"), User("on")] * 3
+
+
+def whole_or_cut(one: tp.Gate, steps: Sequence[Step], call_id: str, occurrence: int = 0) -> int:
+    """The length of a result, whole (100) or cut (31), in the coming request."""
+    return len(content_of(send(one, steps, "openai-chat"), call_id, occurrence))
+
+
+def read_as(call_id: str, text: str) -> list[Step]:
+    return [Response(calls=(Call(call_id, "read"),)), Results((Result(call_id, text),))]
+
+
+def test_a_branch_in_its_place_does_not_undo_a_cut() -> None:
+    one, opening = gate(), User("u" * 400)
+    first: list[Step] = [opening, *read_as("s", "A" + LONG)]
+    lived = [*first, *read_as("s", "B" + LONG), *SEEN]
+    for held in (1, 3, 5, len(lived)):
+        send(one, lived[:held], "openai-chat")
+    assert [whole_or_cut(one, lived, "s", at) for at in (0, 1)] == [31, 31]
+    assert whole_or_cut(one, first, "s") == 31
+    assert whole_or_cut(one, [opening, *read_as("s", "C" + LONG)], "s") == 101
+    assert whole_or_cut(one, first, "s") == 31
+
+
+def test_a_large_result_in_the_place_of_a_small_one_is_not_taken_for_a_frozen_one() -> None:
+    one = gate()
+    frozen: list[Step] = [User("u" * 400), *read_as("old", "F" + LONG)]
+    send(one, frozen, "openai-chat")
+    send(one, [*frozen, *read_as("n", "n")], "openai-chat")
+    send(one, read_as("old", "small"), "openai-chat")
+    later = [*read_as("old", "N" + LONG), *SEEN]
+    assert whole_or_cut(one, later[:2], "old") == 101
+    assert whole_or_cut(one, later, "old") == 31
+
+
+def test_an_id_that_two_results_have_is_no_ones_own() -> None:
+    one = gate()
+    lived: list[Step] = [User("u" * 400), *read_as("1", LONG), *SEEN]
+    for held in (1, 3, 5, 7, 9):
+        send(one, lived[:held], "openai-chat")
+    assert whole_or_cut(one, lived, "1") == 31
+    again: list[Step] = [User("a summary"), *read_as("1", LONG + "?"), *read_as("1", LONG)]
+    assert whole_or_cut(one, again, "1", 1) == 100
+
+
+def test_the_same_request_asked_about_twice_stays_over_the_line() -> None:
+    """33 + 10 + 34 tokens are 77: with an overhead of 30 the first asking is over it, and the second would not be."""
+    one = gate()
+    steps: list[Step] = [User("u" * 100), *read_as("a", "A" + LONG)]
+    messages = written(steps, "openai-chat")
+    assert one.apply(messages, overhead_tokens=30) is messages
+    assert one.apply(messages) is messages
+    later = [*steps, *read_as("b", "B" + LONG), *SEEN]
+    assert [whole_or_cut(one, later, call_id) for call_id in "ab"] == [101, 31]

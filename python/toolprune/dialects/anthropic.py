@@ -43,7 +43,7 @@ def _user_part(place: int, block: Any) -> Part:
     read = fields(block)
     if read.get("type") != "tool_result":
         return _part(block)
-    texts, others = result_content(read.get("content"), _TEXT_TYPES)
+    texts, others = result_content(read, "content", _TEXT_TYPES)
     return Part(
         "result",
         texts,

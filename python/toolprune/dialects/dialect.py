@@ -142,13 +142,17 @@ def call_of(call_id: Any, name: Any, arguments: Any) -> Part:
     return Part("call", (name, text), (), text_of(call_id), name)
 
 
-def result_content(content: Any, text_types: frozenset[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """The texts of a result's content, and the lengths of its blocks that are no text: what the cut counts, and not."""
+def result_content(item: Fields, name: str, text_types: frozenset[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The texts of a result, and the lengths of its blocks that are no text: what the cut counts, and what it does not.
+
+    `name` is the field that has its content.
+    """
+    content = item.get(name)
     if isinstance(content, str):
         return (content,), ()
     texts: list[str] = []
     others: list[int] = []
-    for block in list_of(content, "content"):
+    for block in list_of(content, name):
         read = fields(block)
         text = read.get("text") if text_of(read.get("type")) in text_types else None
         if isinstance(text, str):

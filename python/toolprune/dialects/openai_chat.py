@@ -41,7 +41,7 @@ def _read(message: Fields) -> Message:
 
 
 def _result(message: Fields) -> Part:
-    texts, others = result_content(message.get("content"), _TEXT_TYPES)
+    texts, others = result_content(message, "content", _TEXT_TYPES)
     return Part("result", texts, others, text_of(message.get("tool_call_id")), text_of(message.get("name")) or None)
 
 
@@ -52,8 +52,9 @@ def _part(block: Any) -> Part:
 
 
 def _thoughts(message: Fields) -> list[Part]:
+    """What a model thought, which servers name in one of two ways, or in both."""
     thoughts = (message.get(name) for name in ("reasoning_content", "reasoning"))
-    return [Part("reasoning", (thought,)) for thought in thoughts if isinstance(thought, str)]
+    return [Part("reasoning", (thought,)) for thought in thoughts if isinstance(thought, str)][:1]
 
 
 def _calls(message: Fields) -> list[Part]:

@@ -33,7 +33,10 @@ _NOT_ITEMS = ("human", "ai", "tool", "system", "function", "chat", "remove")
 def _shows(item: Fields) -> bool:
     if item.get("role") is None:
         return _kind(item) not in ("", *_NOT_ITEMS)
-    return any(text_of(block.get("type")).startswith(("input_", "output_")) for block in blocks_of(item))
+    return any(
+        text_of(block.get("type")).startswith(("input_text", "input_image", "input_file", "output_"))
+        for block in blocks_of(item)
+    )
 
 
 def _read(item: Fields) -> Message:
@@ -41,7 +44,7 @@ def _read(item: Fields) -> Message:
     if kind in ("", "message", *_NOT_ITEMS):
         return Message(role_of(item), content_parts(item.get("content"), _part), usage)
     if kind in _RESULTS:
-        texts, others = result_content(item.get("output"), _TEXT_TYPES)
+        texts, others = result_content(item, "output", _TEXT_TYPES)
         return Message("tool", (Part("result", texts, others, text_of(item.get("call_id"))),))
     if kind in ("function_call", "custom_tool_call"):
         arguments = item.get("arguments" if kind == "function_call" else "input")

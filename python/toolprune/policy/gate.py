@@ -6,7 +6,7 @@ The rules are in `docs/policies.md`, "The latch" and "The gate".
 import logging
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Callable, Iterable, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
@@ -175,19 +175,19 @@ class _Conversation:
         self._meter = meter
         self._reader: Reader | None = None
         self._walk = Walk(config, meter)
-        self._settled = 0  # results whose keys are what they stay
+        self._named = 0  # results whose keys are what they stay
         self.reported: set[CallKey] = set()
 
     def follow(self, messages: Sequence[Any], overhead: int, dialect: str | None) -> _Prompt:
         """Read what is new and decide; from the start, with what was decided before, where nothing else is right."""
         before = reader = self._reader
-        if reader is None or not self._continues(reader, messages, dialect):
-            reader = self._begin(messages, dialect)
-            self._reader = reader
+        if reader is not None and self._continues(reader, messages, dialect):
+            unnamed: Iterable[int] = range(self._named, len(reader.transcript.results))
+        else:
+            reader, unnamed = self._begin(messages, dialect)
         if self._walk.memory is not None:
-            threshold, views = self._config.cut.threshold, self._config.keep_views
-            self._walk.memory.recognise(reader.transcript, self._settled, threshold, views)
-        self._settled = len(reader.transcript.results)
+            self._walk.memory.recognise(reader.transcript, unnamed)
+        self._reader, self._named = reader, len(reader.transcript.results)
         self._walk.follow(reader.transcript, overhead)
         return _Prompt(
             reader.dialect,
@@ -211,16 +211,17 @@ class _Conversation:
         reader.certain = found is not None
         return reader.follow(messages)
 
-    def _begin(self, messages: Sequence[Any], dialect: str | None) -> Reader:
+    def _begin(self, messages: Sequence[Any], dialect: str | None) -> tuple[Reader, Iterable[int]]:
+        """Read a list anew; the reader, and the results in it whose keys are still to be found."""
         before = None if self._reader is None else self._reader.transcript
         memory = None if before is None else self._walk.remembered(before)
         reader = dialects.reader(messages, dialect)
         reader.follow(messages)
-        self._settled = 0
+        unnamed: Iterable[int] = ()
         if before is not None and memory is not None:
-            self._settled = memory.carry_over(reader.transcript, before)
+            unnamed = memory.carry_over(reader.transcript, before)
         self._walk = Walk(self._config, self._meter, memory)
-        return reader
+        return reader, unnamed
 
     def _fresh(self, transcript: Transcript) -> list[Edit]:
         fresh = [result for result in self._walk.due if result.key not in self.reported]

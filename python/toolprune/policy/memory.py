@@ -5,7 +5,7 @@ their text.
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Set
+from collections.abc import Iterable, Set
 from enum import Enum
 from itertools import zip_longest
 from typing import NamedTuple
@@ -32,9 +32,14 @@ class _Kept(NamedTuple):
 
 
 class Memory:
-    """The results over the threshold that an open gate has met, in the order in which it met them."""
+    """The results over a threshold that an open gate has met, in the order in which it met them.
 
-    def __init__(self) -> None:
+    One is cut once it was seen in `views` requests. What is not over the threshold is not looked at.
+    """
+
+    def __init__(self, threshold: int, views: int) -> None:
+        self._threshold = threshold
+        self._views = views
         self._kept: dict[CallKey, _Kept] = {}
 
     def state(self, result: Result) -> State | None:
@@ -49,51 +54,60 @@ class Memory:
         fingerprint = _fingerprint(transcript.part_of(result))
         self._kept[result.key] = _Kept(state, fingerprint, contexts)
 
-    def carry_over(self, transcript: Transcript, before: Transcript) -> int:
-        """Give results of a list that was read anew the keys that they had in the one before; how many.
+    def carry_over(self, transcript: Transcript, before: Transcript) -> list[int]:
+        """Give results of a list that was read anew the keys that they had in the one before; the others by index.
 
-        They are those before the first message that differs. Where it is the only one, the host wrote into it: what is
-        frozen in it stays frozen then, whatever its text, and another result with a new text is new.
+        They are those before the first message that differs. Where it is the only one, and not the last, the host wrote
+        into it: what is frozen in it stays frozen then, whatever its text.
         """
         same = _first_difference(transcript, before)
         rest = slice(same + 1, len(before.messages))
-        written_into = transcript.messages[rest] == before.messages[rest]
+        written_into = same + 1 < len(before.messages) and transcript.messages[rest] == before.messages[rest]
         end = len(before.messages) if written_into else same
-        count = 0
-        for new, old in zip(transcript.results, before.results, strict=False):
-            if old.position >= end or new[1:4] != old[1:4]:  # another position, place or call id
-                break
-            if self.state(old) is State.FROZEN or transcript.part_of(new).texts == before.part_of(old).texts:
-                transcript.rename(count, old.key)
+        others: list[int] = []
+        for index, new in enumerate(transcript.results):
+            old = before.results[index] if index < len(before.results) else None
+            if old is None or old.position >= end or new[1:4] != old[1:4]:  # another position, place or call id
+                return [*others, *range(index, len(transcript.results))]
+            frozen = self._is_large(old) and self.state(old) is State.FROZEN
+            if frozen or transcript.part_of(new).texts == before.part_of(old).texts:
+                transcript.rename(index, old.key)
             else:
-                self._rename_new(transcript, count)
-            count += 1
-        return count
+                others.append(index)
+        return others
 
-    def recognise(self, transcript: Transcript, start: int, threshold: int, views: int) -> None:
-        """Give the results from this index on the keys by which they are remembered, if they are.
+    def recognise(self, transcript: Transcript, indices: Iterable[int]) -> None:
+        """Give the results at these indices the keys by which they are remembered, if they are.
 
         They are known by call id and text, and of several alike by the messages before them, else by their order: where
-        one is gone it is the first, since hosts drop from the start. One that was cut was seen in `views` requests. If
-        fewer responses are behind it here, it must have an id of its own or stand where it stood: else the model asked
-        for the same again, and must see it.
+        one is gone it is the first, since hosts drop from the start. One that was cut had been seen. If too few
+        responses are behind it here, it must have an id of its own or stand where it stood: else the model asked for
+        the same again, and must see it.
         """
-        alike = _alike(transcript, start, threshold)
-        if not alike:
+        large = {index for index in indices if self._is_large(transcript.results[index])}
+        if not large:
             return
-        known = self._absent({result.key for result in transcript.results[:start]})
+        alike: defaultdict[int, list[int]] = defaultdict(list)
+        for index in sorted(large):
+            alike[_fingerprint(transcript.part_of(transcript.results[index]))].append(index)
+        others = (result for index, result in enumerate(transcript.results) if index not in large)
+        known = self._absent({result.key for result in others if self._is_large(result)})
         ids = Counter(call_id for call_id, _ in self._kept)
-        for fingerprint, indices in alike.items():
+        here = Counter(result.call_id for result in transcript.results)
+        for fingerprint, alike_here in alike.items():
             keys = known[fingerprint]
-            moved = [index for index in indices if not self._stands_where_it_stood(transcript, index, keys)]
+            moved = [index for index in alike_here if not self._stands_where_it_stood(transcript, index, keys)]
             for index, key in zip_longest(moved, keys[-len(moved) :] if moved else ()):
                 result = transcript.results[index]
-                seen = len(transcript.responses) - result.responses >= views
-                own_id = result.call_id and ids[result.call_id] == 1
+                seen = len(transcript.responses) - result.responses >= self._views
+                own_id = result.call_id and ids[result.call_id] == here[result.call_id] == 1
                 if key is not None and (seen or own_id or self._kept[key].state is not State.CUT):
                     transcript.rename(index, key)
                 else:
                     self._rename_new(transcript, index)
+
+    def _is_large(self, result: Result) -> bool:
+        return result.code_points > self._threshold
 
     def _absent(self, present: Set[CallKey]) -> defaultdict[int, list[CallKey]]:
         """The keys that are remembered and not present, those with one id and text together."""
@@ -127,15 +141,6 @@ def _first_difference(transcript: Transcript, before: Transcript) -> int:
     """The position of the first message of the one before that is not the same here; its length where all are."""
     pairs = zip_longest(transcript.messages[: len(before.messages)], before.messages)
     return next((position for position, (new, old) in enumerate(pairs) if new != old), len(before.messages))
-
-
-def _alike(transcript: Transcript, start: int, threshold: int) -> dict[int, list[int]]:
-    """The indices of the results over the threshold from this one on, those with one id and text together."""
-    alike: defaultdict[int, list[int]] = defaultdict(list)
-    for index, result in enumerate(transcript.results[start:], start):
-        if result.code_points > threshold:
-            alike[_fingerprint(transcript.part_of(result))].append(index)
-    return alike
 
 
 def _context(result: Result, transcript: Transcript) -> int:

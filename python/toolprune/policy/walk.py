@@ -62,7 +62,7 @@ class Walk:
         if not self._reached:
             return None
         frozen_before = self._messages if self._opening is None else self._opening
-        memory = self.memory or Memory()
+        memory = self.memory or Memory(self._config.cut.threshold, self._config.keep_views)
         cut = {result.key for result in self.due}
         for result in transcript.results:
             if result.code_points > self._config.cut.threshold:
@@ -77,7 +77,6 @@ class Walk:
             # A request went out here. What a process measured itself is not found again in the messages.
             if self._opening is None and self._config.latch == "derived" and self._is_reached(overhead):
                 self._opening = position
-                self._reached = True
         while self._results < len(transcript.results) and transcript.results[self._results].position == position:
             self._consider(transcript.results[self._results])
             self._results += 1
@@ -85,14 +84,15 @@ class Walk:
             self._measure.add(transcript.messages[position])
 
     def _is_reached(self, overhead: int) -> bool:
-        return self._measure.total(overhead) >= self._config.latch_tokens
+        self._reached = self._reached or self._measure.total(overhead) >= self._config.latch_tokens
+        return self._reached
 
     def _reach(self, overhead: int) -> None:
         """Measure the coming request: what is in it when the latch opens stays as it is."""
-        self._reached = self._is_reached(overhead)
+        reached = self._is_reached(overhead)
         # Where the opening is found again in the messages, it is so only once a response shows that the request went
         # out: until then, one that starts anew would not find it.
-        if self._reached and self._config.latch == "process":
+        if reached and self._config.latch == "process":
             self._opening = self._messages
 
     def _consider(self, result: Result) -> None:
