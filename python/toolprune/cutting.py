@@ -119,6 +119,13 @@ def cut_content(
     return None
 
 
+def length_after_cut(texts: Sequence[str], config: CutConfig, *, call_id: str | None = None) -> int:
+    """The code points that a cut leaves of a result over the threshold, whose text blocks have these texts."""
+    if config.boundary == "code_point" and not config.note:
+        return config.head + len(config.marker) + config.tail
+    return len(cut("".join(texts), config, call_id=call_id) or "")
+
+
 def is_cut(text: str, config: CutConfig = _DEFAULT) -> bool:
     """Whether a text is exactly what `cut` leaves: head, marker and tail, the marker at code point `config.head`.
 

@@ -120,7 +120,7 @@ class Transcript:
         """The tool of the nearest response's call of this id, the results of equal ids taken in the calls' order."""
         if result.call_id not in self._calls:
             return result.tool
-        _, tools = self._calls[result.call_id]
+        tools = self._calls[result.call_id][1]
         if isinstance(tools, str):
             return tools
         return tools.popleft() if len(tools) > 1 else tools[0]

@@ -100,9 +100,11 @@ def role_of(message: Fields, *of_results: str) -> Role:
     where there is no content either: then the message is of a form that no dialect has.
     """
     role = message.get("role")
-    may_be = isinstance(role, str) and role not in ("", "tool", "function")
-    if may_be and (role in ROLES or message.get("content") is not None):
-        return ROLES.get(role, "user")
+    if isinstance(role, str):
+        if role in ROLES:
+            return ROLES[role]
+        if role not in ("", "tool", "function") and message.get("content") is not None:
+            return "user"
     raise ValueError(f"its role is {shown(role)}, and should be one of {', '.join((*ROLES, *of_results))}")
 
 
@@ -122,6 +124,8 @@ def content_parts(content: Any, part_of: Callable[[Any], Part]) -> tuple[Part, .
     """The parts of what a message says: a text, or blocks."""
     if isinstance(content, str):
         return (Part("text", (content,)),)
+    if content is None:
+        return ()
     return tuple([part_of(block) for block in list_of(content, "content")])
 
 
@@ -138,8 +142,9 @@ def call_of(call_id: Any, name: Any, arguments: Any) -> Part:
     """A call, with its arguments as the text that they are or as JSON. Raises ValueError where it has no name."""
     if not isinstance(name, str) or not name:
         raise ValueError(f"it has a call whose name is {shown(name)}, and should be a text")
-    text = arguments if isinstance(arguments, str) else "" if arguments is None else json_text(arguments)
-    return Part("call", (name, text), (), text_of(call_id), name)
+    if not isinstance(arguments, str):
+        arguments = "" if arguments is None else json_text(arguments)
+    return Part("call", (name, arguments), (), text_of(call_id), name)
 
 
 def result_content(item: Fields, name: str, text_types: frozenset[str]) -> tuple[tuple[str, ...], tuple[int, ...]]:

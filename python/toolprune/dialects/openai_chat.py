@@ -33,16 +33,13 @@ def _shows(message: Fields) -> bool:
 
 def _read(message: Fields) -> Message:
     if message.get("role") in _RESULTS:
-        return Message("tool", (_result(message),))
+        texts, others = result_content(message, "content", _TEXT_TYPES)
+        call_id, tool = text_of(message.get("tool_call_id")), text_of(message.get("name")) or None
+        return Message("tool", (Part("result", texts, others, call_id, tool),))
     role, parts = role_of(message, *_RESULTS), content_parts(message.get("content"), _part)
     if role != "assistant":
         return Message(role, parts)
-    return Message(role, (*_thoughts(message), *parts, *_calls(message)), usage_of(message.get("usage")))
-
-
-def _result(message: Fields) -> Part:
-    texts, others = result_content(message, "content", _TEXT_TYPES)
-    return Part("result", texts, others, text_of(message.get("tool_call_id")), text_of(message.get("name")) or None)
+    return Message(role, _response(message, parts), usage_of(message.get("usage")))
 
 
 def _part(block: Any) -> Part:
@@ -51,29 +48,24 @@ def _part(block: Any) -> Part:
     return Part("text", (text,)) if isinstance(text, str) else other(block)
 
 
-def _thoughts(message: Fields) -> list[Part]:
-    """What a model thought, which servers name in one of two ways, or in both."""
-    thoughts = (message.get(name) for name in ("reasoning_content", "reasoning"))
-    return [Part("reasoning", (thought,)) for thought in thoughts if isinstance(thought, str)][:1]
+def _response(message: Fields, parts: tuple[Part, ...]) -> tuple[Part, ...]:
+    """What a response holds around its content: thoughts, which servers name in two ways, a refusal, and calls."""
+    thought = message.get("reasoning_content") or message.get("reasoning")
+    if isinstance(thought, str):
+        parts = (Part("reasoning", (thought,)), *parts)
+    refusal, calls, older = message.get("refusal"), message.get("tool_calls"), message.get("function_call")
+    if isinstance(refusal, str):
+        parts = (*parts, Part("text", (refusal,)))
+    if calls is not None:
+        parts = (*parts, *map(_call, list_of(calls, "tool_calls")))
+    return parts if older is None else (*parts, _call({"function": older}))
 
 
-def _calls(message: Fields) -> list[Part]:
-    """What a response holds beside its content: a refusal, and calls."""
-    refusal, older = message.get("refusal"), message.get("function_call")
-    parts = [Part("text", (refusal,))] if isinstance(refusal, str) else []
-    parts += [_call(fields(call)) for call in list_of(message.get("tool_calls"), "tool_calls")]
-    return parts if older is None else [*parts, _function(fields(older), None)]
-
-
-def _call(call: Fields) -> Part:
-    custom = call.get("custom")
-    if custom is not None:
-        return call_of(call.get("id"), fields(custom).get("name"), fields(custom).get("input"))
-    return _function(fields(call.get("function")), call.get("id"))
-
-
-def _function(function: Fields, call_id: Any) -> Part:
-    return call_of(call_id, function.get("name"), function.get("arguments"))
+def _call(call: Any) -> Part:
+    read = fields(call)
+    custom = read.get("custom")
+    made = fields(read.get("function") if custom is None else custom)
+    return call_of(read.get("id"), made.get("name"), made.get("arguments" if custom is None else "input"))
 
 
 def _rewrite(message: Any, rewrites: Mapping[int | None, Rewrite]) -> Any:

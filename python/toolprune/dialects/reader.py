@@ -42,7 +42,12 @@ class Reader:
         if len(messages) < known or not self._continued_by(list(messages[:known])):
             return False
         for position in range(known, len(messages)):
-            self._append(position, messages[position])
+            read = self._read(position, messages[position])
+            begins_response = read.role == "assistant" and not (self._in_response and self.dialect.runs)
+            if read.role != "other":
+                self._in_response = read.role == "assistant"
+            self._snapshots.append(snapshot(messages[position], _DEPTH))
+            self.transcript.append(read, begins_response=begins_response)
         return True
 
     def _continued_by(self, messages: list[Any]) -> bool:
@@ -55,14 +60,6 @@ class Reader:
                 return False
             self._snapshots[position] = snapshot(message, _DEPTH)
         return True
-
-    def _append(self, position: int, message: Any) -> None:
-        read = self._read(position, message)
-        begins_response = read.role == "assistant" and not (self.dialect.runs and self._in_response)
-        if read.role != "other":
-            self._in_response = read.role == "assistant"
-        self._snapshots.append(snapshot(message, _DEPTH))
-        self.transcript.append(read, begins_response=begins_response)
 
     def _read(self, position: int, message: Any) -> Message:
         read = fields(message)

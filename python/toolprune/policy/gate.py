@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from toolprune import dialects
 from toolprune.config import CutConfig, GateConfig
 from toolprune.cost.meter import Meter, meter_named
-from toolprune.cutting import cut_blocks, cut_content
+from toolprune.cutting import cut_content, length_after_cut
 from toolprune.dialects.dialect import Dialect, Rewrite, as_dict
 from toolprune.dialects.reader import Reader
 from toolprune.errors import MessageError, shown
@@ -235,12 +235,11 @@ def _first_said(transcript: Transcript) -> Message | None:
 
 
 def _edit(result: Result, transcript: Transcript, config: GateConfig) -> Edit:
-    blocks = [{"type": "text", "text": text} for text in transcript.part_of(result).texts]
-    cut = cut_blocks(blocks, config.cut, call_id=result.call_id or None) or blocks
+    texts = transcript.part_of(result).texts
     return Edit(
         key=result.key,
         code_points_before=result.code_points,
-        code_points_after=sum(len(block["text"]) for block in cut),
+        code_points_after=length_after_cut(texts, config.cut, call_id=result.call_id or None),
         reason=f"over {config.cut.threshold} code points and seen whole in {config.keep_views} requests",
         tool=result.tool,
     )

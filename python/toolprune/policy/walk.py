@@ -4,6 +4,7 @@ The decision about a request depends only on the messages before it, and the wal
 on from where it stopped decides as one that starts anew.
 """
 
+from bisect import bisect_left
 from collections import deque
 from collections.abc import Callable
 
@@ -29,7 +30,7 @@ class Walk:
         self.memory = memory
         self._opening: int | None = None if memory is None else 0
         self._reached = memory is not None
-        self._messages = self._results = self._responses = 0
+        self._messages = self._results = 0
         self._waiting: deque[Result] = deque()
         self._unlisted: set[str] = set()
         self._sees_listed = False
@@ -46,12 +47,12 @@ class Walk:
 
     def follow(self, transcript: Transcript, overhead: int) -> None:
         """Walk what is new of a transcript, and decide about the request that comes after it."""
-        asked, before = self._messages, overhead if self._overhead is None else self._overhead
-        for position in range(asked, len(transcript.messages)):
-            # The first of these requests may be the one about which the walk was asked last.
-            self._pass(transcript, position, before if position == asked else overhead)
-            self._messages = position + 1
-        self._overhead = overhead
+        if self._opening is None:
+            self._look_for_opening(transcript, overhead)
+        self._messages = len(transcript.messages)
+        while self._results < len(transcript.results):
+            self._consider(transcript.results[self._results])
+            self._results += 1
         if self._opening is None:
             self._reach(overhead)
         while self._waiting and len(transcript.responses) - self._waiting[0].responses >= self._config.keep_views:
@@ -71,17 +72,20 @@ class Walk:
                 memory.keep(result, transcript, state)
         return memory
 
-    def _pass(self, transcript: Transcript, position: int, overhead: int) -> None:
-        if self._responses < len(transcript.responses) and transcript.responses[self._responses] == position:
-            self._responses += 1
-            # A request went out here. What a process measured itself is not found again in the messages.
-            if self._opening is None and self._config.latch == "derived" and self._is_reached(overhead):
+    def _look_for_opening(self, transcript: Transcript, overhead: int) -> None:
+        """Measure what is new, and each request in it, which ends before the response that it brought."""
+        asked, overhead_then = self._messages, overhead if self._overhead is None else self._overhead
+        self._overhead = overhead
+        responses = set(transcript.responses[bisect_left(transcript.responses, asked) :])
+        for position, message in enumerate(transcript.messages[asked:], asked):
+            # What a process measured itself is not found again in the messages.
+            derived = position in responses and self._config.latch == "derived"
+            # The first of these requests may be the one about which the walk was asked last.
+            if derived and self._is_reached(overhead_then if position == asked else overhead):
                 self._opening = position
-        while self._results < len(transcript.results) and transcript.results[self._results].position == position:
-            self._consider(transcript.results[self._results])
-            self._results += 1
-        if self._opening is None:
-            self._measure.add(transcript.messages[position])
+                return
+            self._measure.add(message)
+            self._messages = position + 1
 
     def _is_reached(self, overhead: int) -> bool:
         self._reached = self._reached or self._measure.total(overhead) >= self._config.latch_tokens
@@ -109,7 +113,7 @@ class Walk:
                 self._unlisted.add(result.tool)
             return
         self._sees_listed = True
-        if self._opening is not None and state is not State.FROZEN:
+        if self._opening is not None and result.position >= self._opening and state is not State.FROZEN:
             self._waiting.append(result)
 
 
