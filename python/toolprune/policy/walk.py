@@ -18,18 +18,21 @@ from toolprune.transcript import Result, Transcript
 class Walk:
     """How far a transcript was walked, and what is due in the request that comes after it.
 
-    With a `memory`, the gate is open from the start, and results that are remembered keep the state that they had.
+    With a `memory`, the gate is open from the start, and results that are remembered keep the state that they had. With
+    an `opening`, it opened before the message at this position.
     """
 
-    def __init__(self, config: GateConfig, meter: Meter, memory: Memory | None = None) -> None:
+    def __init__(
+        self, config: GateConfig, meter: Meter, memory: Memory | None = None, opening: int | None = None
+    ) -> None:
         self.due: list[Result] = []
         self._config = config
         self._listed = _listed(config)
         self._measure = Measure(meter)
         self._overhead: int | None = None
         self.memory = memory
-        self._opening: int | None = None if memory is None else 0
-        self._reached = memory is not None
+        self._opening = opening if memory is None else 0
+        self._reached = self._opening is not None
         self._messages = self._results = 0
         self._waiting: deque[Result] = deque()
         self._unlisted: set[str] = set()
@@ -45,16 +48,19 @@ class Walk:
         """The tools of results over the threshold, where the gate is open and could cut none of them."""
         return self._unlisted if self._reached and not self._sees_listed else set()
 
-    def follow(self, transcript: Transcript, overhead: int) -> None:
-        """Walk what is new of a transcript, and decide about the request that comes after it."""
-        if self._opening is None:
+    def follow(self, transcript: Transcript, overhead: int = 0, measured: int | None = None) -> None:
+        """Walk what is new of a transcript, and decide about the request that comes after it.
+
+        `overhead` are the tokens of what is no message, `measured` those of the whole request where the host says them.
+        """
+        if self._opening is None and measured is None:
             self._look_for_opening(transcript, overhead)
         self._messages = len(transcript.messages)
         while self._results < len(transcript.results):
             self._consider(transcript.results[self._results])
             self._results += 1
         if self._opening is None:
-            self._reach(overhead)
+            self._reach(self._measure.total(overhead) if measured is None else measured)
         while self._waiting and len(transcript.responses) - self._waiting[0].responses >= self._config.keep_views:
             self.due.append(self._waiting.popleft())
 
@@ -81,19 +87,19 @@ class Walk:
             # What a process measured itself is not found again in the messages.
             derived = position in responses and self._config.latch == "derived"
             # The first of these requests may be the one about which the walk was asked last.
-            if derived and self._is_reached(overhead_then if position == asked else overhead):
+            if derived and self._is_reached(self._measure.total(overhead_then if position == asked else overhead)):
                 self._opening = position
                 return
             self._measure.add(message)
             self._messages = position + 1
 
-    def _is_reached(self, overhead: int) -> bool:
-        self._reached = self._reached or self._measure.total(overhead) >= self._config.latch_tokens
+    def _is_reached(self, total: int) -> bool:
+        self._reached = self._reached or total >= self._config.latch_tokens
         return self._reached
 
-    def _reach(self, overhead: int) -> None:
-        """Measure the coming request: what is in it when the latch opens stays as it is."""
-        reached = self._is_reached(overhead)
+    def _reach(self, total: int) -> None:
+        """Look at the coming request: what is in it when the latch opens stays as it is."""
+        reached = self._is_reached(total)
         # Where the opening is found again in the messages, it is so only once a response shows that the request went
         # out: until then, one that starts anew would not find it.
         if reached and self._config.latch == "process":

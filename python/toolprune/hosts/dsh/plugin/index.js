@@ -1,0 +1,185 @@
+// toolprune in the DeepSeek Harness: asks the Python side before each step which tool results to shorten, and puts what
+// it answers in their place as the host's own pruner does. It decides nothing itself, and it never breaks a turn: where
+// there is no right answer in time, nothing is edited.
+import { spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+
+export const name = 'toolprune'
+export const inject = ['tokenMeter']
+
+const PROTOCOL = 1
+const ANSWER_WITHIN = 2000 // milliseconds
+const START_WITHIN = 10000
+const RESTART_AFTER = [0, 1000, 5000, 30000, 300000]
+
+const isSeq = (value) => Number.isSafeInteger(value) && value >= 0
+
+const isWelcome = (answer) => typeof answer.version === 'string' && Array.isArray(answer.events)
+
+const isDecision = (answer) =>
+  (answer.opening === null || isSeq(answer.opening)) &&
+  Array.isArray(answer.warnings) && answer.warnings.every((each) => typeof each === 'string') &&
+  Array.isArray(answer.edits) &&
+  answer.edits.every((edit) => isSeq(edit?.seq) && Array.isArray(edit.content) && edit.content.every((block) => typeof block?.type === 'string'))
+
+// The host's two generations differ in how a session gives its events and in how a replacement is written. Which one it
+// is is told by what a session can do, never by trying: a wrong replacement is accepted and spoils the session.
+function host(session) {
+  if (typeof session.eventAt === 'function' && typeof session.snapshotEvents === 'function') {
+    return {
+      eventAt: (seq) => session.eventAt(seq),
+      events: () => session.snapshotEvents(),
+      replacing: (seq) => ({ op: 'replace', startSeq: seq, endSeq: seq }),
+    }
+  }
+  if (Array.isArray(session.events)) {
+    return {
+      eventAt: (seq) => session.events[seq],
+      events: () => session.events,
+      replacing: (seq) => ({ op: 'replace', start: seq, end: seq }),
+    }
+  }
+  throw new Error('this generation of the host is not known: look for a newer toolprune')
+}
+
+// A tool result with other blocks, everything else as it was. The older generation wraps the blocks.
+function withBlocks(message, blocks) {
+  const [first] = message.content
+  return { ...message, content: first?.type === 'tool-result' ? [{ ...first, content: blocks }] : blocks }
+}
+
+class Python {
+  #config
+  #child
+  #waiting = new Map()
+  #next = 0
+  #failures = 0
+  #notBefore = 0
+  #starting
+
+  constructor(config) {
+    this.#config = config
+  }
+
+  // The types of events to forward, once the Python side is there.
+  async started() {
+    this.#starting ??= this.#start()
+    return this.#starting
+  }
+
+  async #start() {
+    if (Date.now() < this.#notBefore) throw new Error('the Python side failed, and is not started again yet')
+    const { python, ...row } = this.#config
+    const child = spawn(python, ['-m', 'toolprune.hosts.dsh.sidecar'], { stdio: ['pipe', 'pipe', 'ignore'] })
+    this.#child = child
+    child.on('error', (error) => this.#failed(child, error.message))
+    child.on('exit', (code, signal) => this.#failed(child, `it ended with ${signal ?? code}`))
+    child.stdin.on('error', () => {}) // its exit says it
+    createInterface({ input: child.stdout }).on('line', (line) => this.#heard(child, line))
+    const answer = await this.#ask({ op: 'hello', protocol: PROTOCOL, config: row }, START_WITHIN)
+    if (!isWelcome(answer)) return this.#refuse('it greets in a way that is not understood')
+    return new Set(answer.events)
+  }
+
+  async step(request) {
+    const answer = await this.#ask({ op: 'step', ...request }, ANSWER_WITHIN)
+    if (!isDecision(answer)) return this.#refuse('it answers in a way that is not understood')
+    this.#failures = 0
+    return answer
+  }
+
+  stop() {
+    this.#child?.kill()
+  }
+
+  #ask(request, milliseconds) {
+    const id = ++this.#next
+    return new Promise((resolve, reject) => {
+      const late = setTimeout(() => this.#failed(this.#child, `it did not answer within ${milliseconds} ms`), milliseconds)
+      const settle = (settled) => (value) => { clearTimeout(late); this.#waiting.delete(id); settled(value) }
+      this.#waiting.set(id, { resolve: settle(resolve), reject: settle(reject) })
+      this.#child.stdin.write(`${JSON.stringify({ id, ...request })}\n`)
+    })
+  }
+
+  #heard(child, line) {
+    if (child !== this.#child) return
+    let answer
+    try {
+      answer = JSON.parse(line)
+    } catch {
+      return this.#failed(child, 'it wrote a line that is no JSON')
+    }
+    const asked = this.#waiting.get(answer?.id)
+    if (typeof answer?.error === 'string') asked?.reject(new Error(answer.error))
+    else asked?.resolve(answer)
+  }
+
+  #refuse(reason) {
+    this.#failed(this.#child, reason)
+    throw new Error(`the Python side failed: ${reason}`)
+  }
+
+  // Everything that waits is answered with the failure, and the next step starts another process, later each time.
+  #failed(child, reason) {
+    if (child !== this.#child) return
+    this.#child = undefined
+    this.#starting = undefined
+    this.#notBefore = Date.now() + RESTART_AFTER[Math.min(this.#failures++, RESTART_AFTER.length - 1)]
+    for (const { reject } of [...this.#waiting.values()]) reject(new Error(`the Python side failed: ${reason}`))
+    child?.kill('SIGKILL')
+  }
+}
+
+export function apply(ctx, config = {}) {
+  const python = new Python(config)
+  const sessions = new WeakMap() // of each: the process that knows it, how many events that was told, the opening
+  const warned = new Set()
+
+  function warn(sentence) {
+    if (warned.has(sentence)) return
+    warned.add(sentence)
+    console.warn(`toolprune: ${sentence}`)
+  }
+
+  function replace(session, at, { seq, content }) {
+    const event = at.eventAt(seq)
+    if (event?.type !== 'tool/result' || !session.surface.nodes.includes(seq)) return
+    const { message } = event.data
+    const shadowedTokenCount = ctx.tokenMeter.estimateMessage(message)
+    // Nothing may come between the two.
+    session.append('compaction/prune', { shadowedRange: { start: seq, end: seq }, shadowedSeqs: [seq], shadowedTokenCount })
+    session.append('tool/result', { ...event.data, message: withBlocks(message, content) }, { surfaceOp: at.replacing(seq), sourceEventSeqs: [seq] })
+  }
+
+  async function prune(session) {
+    const types = await python.started()
+    const at = host(session)
+    const known = sessions.get(session) ?? { types: undefined, told: 0, opening: null }
+    const first = known.types !== types // another process, or none yet
+    const events = at.events()
+    const fresh = events.slice(first ? 0 : known.told)
+    const decision = await python.step({
+      session: String(session.id),
+      first,
+      opening: known.opening,
+      events: fresh.filter((event) => types.has(event.type)).map(({ seq, type, data, surfaceOp }) =>
+        ({ seq, type, data, replaces: typeof surfaceOp === 'object' && surfaceOp !== null })),
+      surface: [...session.surface.nodes],
+      total: Math.max(0, Math.round(ctx.tokenMeter.measure(session).totalTokens)),
+    })
+    sessions.set(session, { types, told: events.length, opening: decision.opening })
+    for (const sentence of decision.warnings) warn(sentence)
+    for (const edit of decision.edits) replace(session, at, edit)
+  }
+
+  ctx.on('agent/pre-step', async ({ agent, signal }, next) => {
+    try {
+      if (!signal?.aborted) await prune(agent.session)
+    } catch (error) {
+      warn(`${error.message}; nothing is cut meanwhile, and 'toolprune dsh doctor' says what to mend`)
+    }
+    return next()
+  })
+  ctx.effect(() => () => python.stop())
+}
