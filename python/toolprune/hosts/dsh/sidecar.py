@@ -65,8 +65,8 @@ class Sidecar:
         if not new:
             return []
         return [
-            f"every large result is of a tool that is not on the gate's list, so nothing is cut: {', '.join(new)}; give "
-            "the tools that may be cut as tools in the config of toolprune's row"
+            f"every large result is of a tool that is not on the gate's list, so nothing is cut: {', '.join(new)}; "
+            "give the tools that may be cut as tools in the config of toolprune's row"
         ]
 
 
