@@ -549,4 +549,4 @@ def test_the_help_of_scan_fits_a_terminal_and_says_places_codes_and_an_example(m
         assert part in text
     # Whole sentences beside the verbs.
     verbs = command("--help").stdout.decode().partition("Verbs:\n")[2].splitlines()
-    assert [line.endswith(".") for line in verbs] == [True, True]
+    assert [line.endswith(".") for line in verbs] == [True, True, True]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from toolprune.cli import config, scan
+from toolprune.cli import config, dsh, scan
 from toolprune.cli.outcome import Asked, Debug, Outcome, conclude
 from toolprune.cli.words import Command, Group, help_when_bare
 
@@ -22,6 +22,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("scan", cls=Command)(scan.scan)
+app.add_typer(dsh.app, name="dsh")
 app.add_typer(config.app, name="config")
 
 
