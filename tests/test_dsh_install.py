@@ -84,6 +84,7 @@ UNUSUAL = """\
         ("- id: a", "- id: a\n" + ROW),
         ("- id: a\n# after\n", "- id: a\n# after\n" + ROW),
         (UNUSUAL, UNUSUAL + ROW),
+        ("- &a b\n- &a c\n- *a\n", "- &a b\n- &a c\n- *a\n" + ROW),
         ("\ufeff- id: a\n", "\ufeff- id: a\n" + ROW),
         ("- id: a\r\n", "- id: a\r\n" + ROW.replace("\n", "\r\n")),
         (

@@ -7,12 +7,13 @@ owner's indentation, quotes and line ends.
 from __future__ import annotations
 
 import json
+import warnings
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from ruamel.yaml import YAML
-from ruamel.yaml.error import YAMLError
+from ruamel.yaml.error import ReusedAnchorWarning, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from toolprune.errors import ToolpruneError
@@ -111,7 +112,9 @@ class Patch:
     @cached_property
     def _root(self) -> SequenceNode | None:
         try:
-            root = YAML(typ="rt", pure=True).compose(self.text)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ReusedAnchorWarning)
+                root = YAML(typ="rt", pure=True).compose(self.text)
         except RecursionError:
             raise ToolpruneError(f"{self.path} is nested too deeply: a row is a mapping in a list") from None
         except YAMLError as error:
