@@ -13,7 +13,7 @@ PACKAGE := $(VENV)/.package
 BENCH := $(VENV)/.bench
 WHEELS := $(VENV)/wheels
 
-SOURCES := $(shell find rust/core rust/bindings python -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi') \
+SOURCES := $(shell find rust/core rust/bindings python -name '*.rs' -o -name '*.toml' -o -name '*.py' -o -name '*.pyi' -o -name '*.js') \
 	Cargo.toml $(wildcard Cargo.lock) pyproject.toml README.md LICENSE
 
 FUZZ_SECONDS ?= 20
