@@ -61,14 +61,14 @@ class Python {
     this.#config = config
   }
 
-  // The types of events to forward, once the Python side is there.
+  // The types of events to forward, once the Python side is there; undefined while it is not to be started again yet.
   async started() {
+    if (this.#starting === undefined && Date.now() < this.#notBefore) return undefined
     this.#starting ??= this.#start()
     return this.#starting
   }
 
   async #start() {
-    if (Date.now() < this.#notBefore) throw new Error('the Python side failed, and is not started again yet')
     const { python, ...row } = this.#config
     const child = spawn(python, ['-m', 'toolprune.hosts.dsh.sidecar'], { stdio: ['pipe', 'pipe', 'ignore'] })
     this.#child = child
@@ -111,8 +111,9 @@ class Python {
       return this.#failed(child, 'it wrote a line that is no JSON')
     }
     const asked = this.#waiting.get(answer?.id)
-    if (typeof answer?.error === 'string') asked?.reject(new Error(answer.error))
-    else asked?.resolve(answer)
+    if (asked === undefined) this.#failed(child, 'it answers what it was not asked')
+    else if (typeof answer.error === 'string') asked.reject(new Error(answer.error))
+    else asked.resolve(answer)
   }
 
   #refuse(reason) {
@@ -135,6 +136,7 @@ export function apply(ctx, config = {}) {
   const python = new Python(config)
   const sessions = new WeakMap() // of each: the process that knows it, how many events that was told, the opening
   const warned = new Set()
+  let failing = false
 
   function warn(sentence) {
     if (warned.has(sentence)) return
@@ -154,11 +156,14 @@ export function apply(ctx, config = {}) {
 
   async function prune(session) {
     const types = await python.started()
+    if (types === undefined) return
     const at = host(session)
     const known = sessions.get(session) ?? { types: undefined, told: 0, opening: null }
     const first = known.types !== types // another process, or none yet
     const events = at.events()
     const fresh = events.slice(first ? 0 : known.told)
+    // Without an answer it is not known what the process took in: it is told everything again.
+    sessions.set(session, { ...known, types: undefined })
     const decision = await python.step({
       session: String(session.id),
       first,
@@ -169,6 +174,7 @@ export function apply(ctx, config = {}) {
       total: Math.max(0, Math.round(ctx.tokenMeter.measure(session).totalTokens)),
     })
     sessions.set(session, { types, told: events.length, opening: decision.opening })
+    failing = false
     for (const sentence of decision.warnings) warn(sentence)
     for (const edit of decision.edits) replace(session, at, edit)
   }
@@ -177,7 +183,9 @@ export function apply(ctx, config = {}) {
     try {
       if (!signal?.aborted) await prune(agent.session)
     } catch (error) {
-      warn(`${error.message}; nothing is cut meanwhile, and 'toolprune dsh doctor' says what to mend`)
+      // One sentence, however often it is tried again in vain.
+      if (!failing) warn(`${error.message}; nothing is cut meanwhile, and 'toolprune dsh doctor' says what to mend`)
+      failing = true
     }
     return next()
   })
