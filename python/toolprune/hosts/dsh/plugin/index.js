@@ -48,24 +48,32 @@ function withBlocks(message, blocks) {
   return { ...message, content: first?.type === 'tool-result' ? [{ ...first, content: blocks }] : blocks }
 }
 
+// What a promise brings, or a rejection with this sentence when it takes longer.
+function within(promise, milliseconds, sentence) {
+  let late
+  const over = new Promise((_, reject) => { late = setTimeout(() => reject(new Error(sentence)), milliseconds) })
+  return Promise.race([promise, over]).finally(() => clearTimeout(late))
+}
+
 class Python {
   #config
   #child
   #waiting = new Map()
   #next = 0
-  #failures = 0
+  #failures = 1 // only one that has answered is started again at once
   #notBefore = 0
   #starting
+  #failure
 
   constructor(config) {
     this.#config = config
   }
 
-  // The types of events to forward, once the Python side is there; undefined while it is not to be started again yet.
+  // The types of events to forward, once the Python side is there; the last failure while it is not to be started again.
   async started() {
-    if (this.#starting === undefined && Date.now() < this.#notBefore) return undefined
+    if (this.#starting === undefined && Date.now() < this.#notBefore) throw this.#failure
     this.#starting ??= this.#start()
-    return this.#starting
+    return within(this.#starting, ANSWER_WITHIN, 'the Python side has not started yet')
   }
 
   async #start() {
@@ -92,13 +100,15 @@ class Python {
     this.#child?.kill()
   }
 
-  #ask(request, milliseconds) {
+  async #ask(request, milliseconds) {
+    const child = this.#child
+    if (child === undefined) throw new Error('the Python side is gone')
     const id = ++this.#next
     return new Promise((resolve, reject) => {
-      const late = setTimeout(() => this.#failed(this.#child, `it did not answer within ${milliseconds} ms`), milliseconds)
+      const late = setTimeout(() => this.#failed(child, `it did not answer within ${milliseconds} ms`), milliseconds)
       const settle = (settled) => (value) => { clearTimeout(late); this.#waiting.delete(id); settled(value) }
       this.#waiting.set(id, { resolve: settle(resolve), reject: settle(reject) })
-      this.#child.stdin.write(`${JSON.stringify({ id, ...request })}\n`)
+      child.stdin.write(`${JSON.stringify({ id, ...request })}\n`)
     })
   }
 
@@ -118,7 +128,7 @@ class Python {
 
   #refuse(reason) {
     this.#failed(this.#child, reason)
-    throw new Error(`the Python side failed: ${reason}`)
+    throw this.#failure
   }
 
   // Everything that waits is answered with the failure, and the next step starts another process, later each time.
@@ -127,7 +137,8 @@ class Python {
     this.#child = undefined
     this.#starting = undefined
     this.#notBefore = Date.now() + RESTART_AFTER[Math.min(this.#failures++, RESTART_AFTER.length - 1)]
-    for (const { reject } of [...this.#waiting.values()]) reject(new Error(`the Python side failed: ${reason}`))
+    this.#failure = new Error(`the Python side failed: ${reason}`)
+    for (const { reject } of [...this.#waiting.values()]) reject(this.#failure)
     child?.kill('SIGKILL')
   }
 }
@@ -137,6 +148,7 @@ export function apply(ctx, config = {}) {
   const sessions = new WeakMap() // of each: the process that knows it, how many events that was told, the opening
   const warned = new Set()
   let failing = false
+  python.started().catch(() => {}) // while the host starts; the first step says what went wrong
 
   function warn(sentence) {
     if (warned.has(sentence)) return
@@ -156,7 +168,6 @@ export function apply(ctx, config = {}) {
 
   async function prune(session) {
     const types = await python.started()
-    if (types === undefined) return
     const at = host(session)
     const known = sessions.get(session) ?? { types: undefined, told: 0, opening: null }
     const first = known.types !== types // another process, or none yet
