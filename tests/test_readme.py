@@ -1,4 +1,4 @@
-"""Every snippet of the README runs, and prints what the README says."""
+"""Every snippet of the README runs, and prints what the README says; the Chinese one has the same snippets."""
 
 import json
 import os
@@ -14,6 +14,8 @@ import pytest
 import toolprune
 from toolprune.cli import settings
 from toolprune.config import CutConfig, GateConfig, ScanConfig
+
+READMES = ("README.md", "README.zh-CN.md")
 
 BUILDS = {"make demo": "toolprune scan samples"}
 """Commands that would build the package again, and what they run once it is built."""
@@ -148,7 +150,18 @@ def test_every_public_name_is_in_the_table(repository: Path) -> None:
     assert sorted([*named, "__version__"]) == sorted(toolprune.__all__)
 
 
-def test_links_lead_somewhere(repository: Path) -> None:
-    links = re.findall(r"\]\((?!https?:)([^)#]+)", (repository / "README.md").read_text(encoding="utf-8"))
-    assert links
+def test_both_readmes_have_the_same_snippets_and_table_rows(repository: Path) -> None:
+    english, chinese = ((repository / name).read_text(encoding="utf-8") for name in READMES)
+    fenced = re.compile(r"^```.*?^```$", flags=re.MULTILINE | re.DOTALL)
+    row = re.compile(r"^\| (`.*?`|\d+) \|", flags=re.MULTILINE)
+    for part in (fenced, row):
+        assert part.findall(english)
+        assert part.findall(chinese) == part.findall(english)
+
+
+@pytest.mark.parametrize("name", READMES)
+def test_links_lead_somewhere(repository: Path, name: str) -> None:
+    text = (repository / name).read_text(encoding="utf-8")
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", text)
+    assert set(READMES) & set(links) == set(READMES) - {name}  # each leads to the other
     assert [link for link in links if not (repository / link).exists()] == []
