@@ -49,8 +49,8 @@ def wrapped(seq: int, call_id: str, text: str = LARGE, error: bool = False) -> d
     }
 
 
-def start(seq: int) -> dict[str, Any]:
-    return {"seq": seq, "type": "step/start", "data": {"turn": 1, "step": 1}, "replaces": False}
+def answered(seq: int) -> dict[str, Any]:
+    return {"seq": seq, "type": "assistant/message", "data": {}, "replaces": False}
 
 
 def step(
@@ -69,15 +69,15 @@ def test_the_greeting_says_the_version_and_which_events_are_read() -> None:
 
 
 @pytest.mark.parametrize("made", [result, wrapped])
-def test_a_result_is_cut_once_three_steps_have_begun_behind_it(made: Any) -> None:
+def test_a_result_is_cut_once_three_requests_behind_it_were_answered(made: Any) -> None:
     """It comes when the gate is open, is in the prompts of steps 2, 3 and 4, and is cut before step 5."""
     answers = said(
         HELLO,
-        step(2, [start(1)], []),
+        step(2, [answered(1)], []),
         step(3, [call(2, "a"), made(3, "a")], [3]),
-        step(4, [start(4)], [3]),
-        step(5, [start(5)], [3]),
-        step(6, [start(6)], [3]),
+        step(4, [answered(4)], [3]),
+        step(5, [answered(5)], [3]),
+        step(6, [answered(6)], [3]),
     )[1:]
     assert [edited(answer) for answer in answers] == [{}, {}, {}, {}, {3: CUT}]
     assert {answer["opening"] for answer in answers} == {2}
@@ -86,10 +86,10 @@ def test_a_result_is_cut_once_three_steps_have_begun_behind_it(made: Any) -> Non
 def test_what_is_there_when_the_latch_opens_stays_whole() -> None:
     answers = said(
         HELLO,
-        step(2, [start(1), call(2, "a"), result(3, "a")], [3], total=999),
-        step(3, [start(4), call(5, "b"), result(6, "b")], [3, 6], total=1000),
-        step(4, [start(7), start(8), start(9), start(10)], [3, 6], total=10),
-        step(5, [call(11, "c"), result(12, "c"), start(13), start(14), start(15)], [3, 6, 12], total=10),
+        step(2, [answered(1), call(2, "a"), result(3, "a")], [3], total=999),
+        step(3, [answered(4), call(5, "b"), result(6, "b")], [3, 6], total=1000),
+        step(4, [answered(7), answered(8), answered(9), answered(10)], [3, 6], total=10),
+        step(5, [call(11, "c"), result(12, "c"), answered(13), answered(14), answered(15)], [3, 6, 12], total=10),
     )[1:]
     assert [answer["opening"] for answer in answers] == [None, 7, 7, 7]
     assert [edited(answer) for answer in answers] == [{}, {}, {}, {12: CUT}]
@@ -102,50 +102,58 @@ def test_errors_small_results_replacements_and_unlisted_tools_stay_whole() -> No
         *(call(6, "c", "skill"), result(7, "c")),
         *(call(8, "d"), result(9, "d", replaces=True)),
         result(10, "e"),
-        *(start(11), start(12), start(13)),
+        *(answered(11), answered(12), answered(13)),
     ]
-    _, opened, asked = said(HELLO, step(2, [start(1)], []), step(3, events, [3, 5, 7, 9, 10]))
+    _, opened, asked = said(HELLO, step(2, [answered(1)], []), step(3, events, [3, 5, 7, 9, 10]))
     assert (opened["edits"], asked["edits"]) == ([], [])
 
 
 def test_what_is_not_on_the_surface_is_not_replaced() -> None:
-    events = [call(2, "a"), result(3, "a"), call(4, "b"), result(5, "b"), start(6), start(7), start(8)]
-    assert edited(said(HELLO, step(2, [start(1)], []), step(3, events, [5, 9]))[-1]) == {5: CUT}
+    events = [call(2, "a"), result(3, "a"), call(4, "b"), result(5, "b"), answered(6), answered(7), answered(8)]
+    assert edited(said(HELLO, step(2, [answered(1)], []), step(3, events, [5, 9]))[-1]) == {5: CUT}
 
 
 def test_a_process_that_takes_over_goes_on_from_the_opening_that_it_is_told() -> None:
     """The result at 3 was there when the latch opened at seq 4, the one at 6 came later."""
-    events = [start(1), call(2, "a"), result(3, "a"), start(4), call(5, "b"), result(6, "b"), *map(start, (7, 8, 9))]
+    events = [
+        answered(1),
+        call(2, "a"),
+        result(3, "a"),
+        answered(4),
+        call(5, "b"),
+        result(6, "b"),
+        *map(answered, (7, 8, 9)),
+    ]
     answer = said(HELLO, step(2, events, [3, 6], total=10, opening=4))[-1]
     assert (edited(answer), answer["opening"]) == ({6: CUT}, 4)
 
 
 def test_sessions_are_told_apart() -> None:
-    events = [call(2, "a"), result(3, "a"), start(4), start(5), start(6)]
+    events = [call(2, "a"), result(3, "a"), answered(4), answered(5), answered(6)]
     answers = said(
         HELLO,
-        step(2, [start(1)], [], total=2000),
-        step(3, [start(1), *events], [3], total=10, session="t", first=True),
+        step(2, [answered(1)], [], total=2000),
+        step(3, [answered(1), *events], [3], total=10, session="t", first=True),
         step(4, events, [3], total=10),
     )
     assert [edited(answer) for answer in answers[1:]] == [{}, {}, {3: CUT}]
 
 
 def test_a_shadow_changes_nothing() -> None:
-    events = [call(2, "a"), result(3, "a"), start(4), start(5), start(6)]
+    events = [call(2, "a"), result(3, "a"), answered(4), answered(5), answered(6)]
     hello = {**HELLO, "config": {**ROW, "shadow": True}}
-    assert said(hello, step(2, [start(1)], []), step(3, events, [3]))[-1]["edits"] == []
+    assert said(hello, step(2, [answered(1)], []), step(3, events, [3]))[-1]["edits"] == []
 
 
 def test_lone_surrogates_come_through() -> None:
-    events = [call(2, "a"), result(3, "a", "\ud83d" * 100), start(4), start(5), start(6)]
-    answer = said(HELLO, step(2, [start(1)], []), step(3, events, [3]))[-1]
+    events = [call(2, "a"), result(3, "a", "\ud83d" * 100), answered(4), answered(5), answered(6)]
+    answer = said(HELLO, step(2, [answered(1)], []), step(3, events, [3]))[-1]
     assert edited(answer) == {3: "\ud83d" * 5 + MARKER + "\ud83d" * 5}
 
 
 def test_large_results_of_unlisted_tools_alone_are_warned_of_once() -> None:
     events = [call(2, "a", "look_up"), result(3, "a")]
-    answers = said(HELLO, step(2, [start(1)], []), step(3, events, [3]), step(4, [start(4)], [3]))
+    answers = said(HELLO, step(2, [answered(1)], []), step(3, events, [3]), step(4, [answered(4)], [3]))
     assert [len(answer.get("warnings", [])) for answer in answers] == [0, 0, 1, 0]
     assert "look_up" in answers[2]["warnings"][0]
 
@@ -166,7 +174,7 @@ def test_large_results_of_unlisted_tools_alone_are_warned_of_once() -> None:
 def test_what_cannot_be_read_or_done_is_answered_with_a_sentence_and_the_next_one_is_heard(
     request_: Any, number: int, words: str
 ) -> None:
-    _, failed, heard = said(HELLO, request_, step(2, [start(1)], []))
+    _, failed, heard = said(HELLO, request_, step(2, [answered(1)], []))
     assert failed["id"] == number
     assert words in failed["error"]
     assert "\n" not in failed["error"]
@@ -187,7 +195,9 @@ def test_a_row_has_the_hosts_names_or_the_gates() -> None:
     assert gate_config({**gates, "tools": ["read"], "shadow": True}) == expected
 
 
-@pytest.mark.parametrize("row", [{"latchToken": 1}, {"keepViews": 0}, {"thresholdChars": "8192"}, {"tools": "read"}])
+@pytest.mark.parametrize(
+    "row", [{"latchToken": 1}, {"keepViews": 0}, {"cut": 5}, {"thresholdChars": "8192"}, {"tools": "read"}]
+)
 def test_a_row_that_cannot_be_used_is_refused_in_one_sentence(row: dict[str, Any]) -> None:
     with pytest.raises(ToolpruneError) as refused:
         gate_config(row)

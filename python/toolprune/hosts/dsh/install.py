@@ -318,16 +318,13 @@ def _original(patch: Patch, before: bytes | None, record: Record | None) -> str 
 
 
 def _users(profile: Profile, folder: Path) -> list[Path]:
-    """The patch files but this profile's that name a file in this folder."""
+    """The patch files but this profile's that may name a file in this folder.
+
+    By the folder's name alone: the way to it may go over a link, and YAML has many ways to write a path.
+    """
     files = [profile.home / "cordis.patch.yml", *sorted(profile.home.glob("profiles/*/cordis.patch.yml"))]
-    # A path may be written plainly, or as JSON writes it.
-    path = f"{folder}{os.sep}"
-    names = [os.fsencode(each) for each in (path, json.dumps(path, ensure_ascii=False)[1:-1])]
-    return [
-        file
-        for file in files
-        if file != profile.patch_file and file.is_file() and any(name in file.read_bytes() for name in names)
-    ]
+    name = os.fsencode(folder.name)
+    return [file for file in files if file != profile.patch_file and file.is_file() and name in file.read_bytes()]
 
 
 def _record(profile: Profile) -> Record | None:

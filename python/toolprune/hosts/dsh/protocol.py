@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, NonNegativeInt, TypeAdapter
 PROTOCOL = 1
 """Both sides say it first; another number is refused."""
 
-EVENTS = ("step/start", "tool/call", "tool/result")
+EVENTS = ("assistant/message", "tool/call", "tool/result")
 """The types of the host's events that the Python side reads; the plugin forwards no others."""
 
 
@@ -25,10 +25,13 @@ class Hello(_Message):
 
 
 class Event(_Message):
-    """One event of the host's log; `replaces` says that it takes the place of another on the surface."""
+    """One event of the host's log, with what is read of its data.
+
+    `replaces` says that it takes the place of another on the surface.
+    """
 
     seq: NonNegativeInt
-    type: Literal["step/start", "tool/call", "tool/result"]
+    type: Literal["assistant/message", "tool/call", "tool/result"]
     data: dict[str, Any]
     replaces: bool
 

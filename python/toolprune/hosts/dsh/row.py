@@ -3,7 +3,7 @@
 from typing import Any
 
 from toolprune.config import CutConfig, GateConfig
-from toolprune.errors import ConfigError, nearest, suggestion
+from toolprune.errors import ConfigError, nearest, shown, suggestion
 
 _GATE = {"latchTokens": "latch_tokens", "keepViews": "keep_views", "tools": "tools", "shadow": "shadow"}
 _CUT = {"thresholdChars": "threshold", "headChars": "head", "tailChars": "tail", "boundary": "boundary"}
@@ -17,7 +17,10 @@ def gate_config(row: dict[str, Any]) -> GateConfig:
     Raises ConfigError, one sentence, for an unknown key and for a value that cannot be used.
     """
     gate: dict[str, Any] = {"latch": "process"}
-    cut: dict[str, Any] = dict(row["cut"]) if isinstance(row.get("cut"), dict) else {}
+    cut = row.get("cut", {})
+    if not isinstance(cut, dict):
+        raise ConfigError(f"the row of toolprune: cut = {shown(cut)}: it should have keys, as threshold")
+    cut = dict(cut)
     own = {*_GATE.values()}
     for key, value in row.items():
         if key in _CUT:

@@ -1,7 +1,7 @@
 """One session of the host: its events folded into a transcript, and what is due on its surface.
 
-A request is a `step/start`: those behind a result are the requests that held it. The host asks before the coming step
-has its own.
+A request is known by the `assistant/message` that it brought: those behind a result are the requests that held it. A
+step that was cancelled or failed has a `step/start` and no message, and was no view.
 """
 
 from bisect import bisect_left
@@ -57,8 +57,8 @@ class Session:
 
     def _append(self, event: Event) -> None:
         self._seqs.append(event.seq)
-        if event.type == "step/start":
-            self._transcript.append(Message("assistant", ()), begins_response=True)
+        if event.type == "assistant/message":
+            self._transcript.append(Message("assistant", ()), begins_response=not event.replaces)
         elif event.type == "tool/call":
             name = str(event.data.get("name", ""))
             call = Part("call", (name, ""), call_id=str(event.data.get("callId", "")), tool=name)

@@ -5,13 +5,13 @@ One process serves a host and all of its sessions. It ends when its stdin does.
 
 import json
 import sys
+from collections import OrderedDict
 from typing import Any, BinaryIO
 
 from pydantic import ValidationError
 
 from toolprune import __version__
 from toolprune.config import GateConfig, rule
-from toolprune.errors import ToolpruneError
 from toolprune.hosts.dsh.protocol import EVENTS, PROTOCOL, REQUEST, Decision, Failure, Hello, Step, Welcome
 from toolprune.hosts.dsh.row import gate_config
 from toolprune.hosts.dsh.session import Session
@@ -22,7 +22,7 @@ class Sidecar:
 
     def __init__(self) -> None:
         self._config: GateConfig | None = None
-        self._sessions: dict[str, Session] = {}
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
         self._warned: set[str] = set()
 
     def answer(self, line: bytes) -> Welcome | Decision | Failure:
@@ -36,7 +36,7 @@ class Sidecar:
             return self._welcome(request) if isinstance(request, Hello) else self._decide(request)
         except ValidationError as error:
             return Failure(id=number, error=f"the plugin sent what is no message: {rule(error)}")
-        except (ToolpruneError, ValueError, KeyError, TypeError, AttributeError) as error:
+        except Exception as error:  # whatever it is, the other sessions go on
             return Failure(id=number, error=str(error) or type(error).__name__)
 
     def _welcome(self, hello: Hello) -> Welcome:
@@ -56,6 +56,9 @@ class Sidecar:
         session = self._sessions.get(step.session)
         if session is None:
             raise ValueError(f"the session {step.session} was never begun: send its events from the first")
+        self._sessions.move_to_end(step.session)
+        if len(self._sessions) > self._config.sessions:
+            self._sessions.popitem(last=False)  # where it goes on, it is told everything again
         edits = session.step(step.events, step.surface, step.total)
         return Decision(id=step.id, opening=session.opening, edits=edits, warnings=self._warnings(session))
 

@@ -2,7 +2,9 @@
 // it answers in their place as the host's own pruner does. It decides nothing itself, and it never breaks a turn: where
 // there is no right answer in time, nothing is edited.
 import { spawn } from 'node:child_process'
+import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
 
 export const name = 'toolprune'
 export const inject = ['tokenMeter']
@@ -10,7 +12,14 @@ export const inject = ['tokenMeter']
 const PROTOCOL = 1
 const ANSWER_WITHIN = 2000 // milliseconds
 const START_WITHIN = 10000
+const HERE = dirname(fileURLToPath(import.meta.url))
 const RESTART_AFTER = [0, 1000, 5000, 30000, 300000]
+
+// Of an event, what the Python side reads.
+const READ = {
+  'tool/call': ({ callId, name }) => ({ callId, name }),
+  'tool/result': ({ message }) => ({ message }),
+}
 
 const isSeq = (value) => Number.isSafeInteger(value) && value >= 0
 
@@ -63,6 +72,8 @@ class Python {
   #failures = 1 // only one that has answered is started again at once
   #notBefore = 0
   #starting
+  #types
+  #waited = false
   #failure
 
   constructor(config) {
@@ -73,20 +84,28 @@ class Python {
   async started() {
     if (this.#starting === undefined && Date.now() < this.#notBefore) throw this.#failure
     this.#starting ??= this.#start()
-    return within(this.#starting, ANSWER_WITHIN, 'the Python side has not started yet')
+    if (this.#types !== undefined) return this.#types
+    // One step waits for a start, no further one.
+    const milliseconds = this.#waited ? 0 : ANSWER_WITHIN
+    this.#waited = true
+    return within(this.#starting, milliseconds, 'the Python side has not started yet')
   }
 
   async #start() {
     const { python, ...row } = this.#config
-    const child = spawn(python, ['-m', 'toolprune.hosts.dsh.sidecar'], { stdio: ['pipe', 'pipe', 'ignore'] })
+    if (typeof python !== 'string' || python === '') throw new Error("its row names no python: run 'toolprune dsh install' again")
+    // Not in the folder that the host works in: Python would run modules that lie there.
+    const child = spawn(python, ['-m', 'toolprune.hosts.dsh.sidecar'], { cwd: HERE, stdio: ['pipe', 'pipe', 'ignore'] })
     this.#child = child
+    for (const each of [child, child.stdin, child.stdout]) each.unref() // the host may end while it is there
     child.on('error', (error) => this.#failed(child, error.message))
     child.on('exit', (code, signal) => this.#failed(child, `it ended with ${signal ?? code}`))
     child.stdin.on('error', () => {}) // its exit says it
     createInterface({ input: child.stdout }).on('line', (line) => this.#heard(child, line))
     const answer = await this.#ask({ op: 'hello', protocol: PROTOCOL, config: row }, START_WITHIN)
     if (!isWelcome(answer)) return this.#refuse('it greets in a way that is not understood')
-    return new Set(answer.events)
+    this.#types = new Set(answer.events)
+    return this.#types
   }
 
   async step(request) {
@@ -97,7 +116,7 @@ class Python {
   }
 
   stop() {
-    this.#child?.kill()
+    this.#child?.kill('SIGKILL')
   }
 
   async #ask(request, milliseconds) {
@@ -135,7 +154,8 @@ class Python {
   #failed(child, reason) {
     if (child !== this.#child) return
     this.#child = undefined
-    this.#starting = undefined
+    this.#starting = this.#types = undefined
+    this.#waited = false
     this.#notBefore = Date.now() + RESTART_AFTER[Math.min(this.#failures++, RESTART_AFTER.length - 1)]
     this.#failure = new Error(`the Python side failed: ${reason}`)
     for (const { reject } of [...this.#waiting.values()]) reject(this.#failure)
@@ -156,9 +176,10 @@ export function apply(ctx, config = {}) {
     console.warn(`toolprune: ${sentence}`)
   }
 
-  function replace(session, at, { seq, content }) {
+  function replace(session, at, { seq, content }, tried) {
     const event = at.eventAt(seq)
-    if (event?.type !== 'tool/result' || !session.surface.nodes.includes(seq)) return
+    if (event?.type !== 'tool/result' || tried.has(seq) || !session.surface.nodes.includes(seq)) return
+    tried.add(seq) // once: where an append fails, a second one would fail too
     const { message } = event.data
     const shadowedTokenCount = ctx.tokenMeter.estimateMessage(message)
     // Nothing may come between the two.
@@ -166,12 +187,13 @@ export function apply(ctx, config = {}) {
     session.append('tool/result', { ...event.data, message: withBlocks(message, content) }, { surfaceOp: at.replacing(seq), sourceEventSeqs: [seq] })
   }
 
-  async function prune(session) {
+  async function prune(session, signal) {
     const types = await python.started()
     const at = host(session)
-    const known = sessions.get(session) ?? { types: undefined, told: 0, opening: null }
+    const known = sessions.get(session) ?? { types: undefined, told: 0, opening: null, tried: new Set() }
     const first = known.types !== types // another process, or none yet
     const events = at.events()
+    const told = events.length // it may grow while Python decides
     const fresh = events.slice(first ? 0 : known.told)
     // Without an answer it is not known what the process took in: it is told everything again.
     sessions.set(session, { ...known, types: undefined })
@@ -180,19 +202,20 @@ export function apply(ctx, config = {}) {
       first,
       opening: known.opening,
       events: fresh.filter((event) => types.has(event.type)).map(({ seq, type, data, surfaceOp }) =>
-        ({ seq, type, data, replaces: typeof surfaceOp === 'object' && surfaceOp !== null })),
+        ({ seq, type, data: READ[type]?.(data) ?? {}, replaces: typeof surfaceOp === 'object' && surfaceOp !== null })),
       surface: [...session.surface.nodes],
       total: Math.max(0, Math.round(ctx.tokenMeter.measure(session).totalTokens)),
     })
-    sessions.set(session, { types, told: events.length, opening: decision.opening })
+    sessions.set(session, { ...known, types, told, opening: decision.opening })
     failing = false
     for (const sentence of decision.warnings) warn(sentence)
-    for (const edit of decision.edits) replace(session, at, edit)
+    if (signal?.aborted) return
+    for (const edit of decision.edits) replace(session, at, edit, known.tried)
   }
 
   ctx.on('agent/pre-step', async ({ agent, signal }, next) => {
     try {
-      if (!signal?.aborted) await prune(agent.session)
+      if (!signal?.aborted) await prune(agent.session, signal)
     } catch (error) {
       // One sentence, however often it is tried again in vain.
       if (!failing) warn(`${error.message}; nothing is cut meanwhile, and 'toolprune dsh doctor' says what to mend`)
