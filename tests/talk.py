@@ -8,7 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import pytest
+
 DIALECTS = ("openai-chat", "openai-responses", "anthropic")
+
+in_every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
 
 Message: TypeAlias = dict[str, Any]
 Content: TypeAlias = str | list[dict[str, Any]] | None

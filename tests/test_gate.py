@@ -17,13 +17,11 @@ import pytest
 from pydantic import BaseModel, ConfigDict
 
 from gating import CUT, FREEZING, HEAD, LARGE, LINE, MARKER, OPENING, SEEN, TAIL, call, gate, prompt, prompts, user
-from talk import DIALECTS, Call, Response, Result, Results, Step, User, content_of, requests, written
+from talk import DIALECTS, Call, Response, Result, Results, Step, User, content_of, in_every_dialect, requests, written
 from toolprune import CutConfig, Edit, Gate, GateConfig, ToolpruneError
 from toolprune.cost.meter import HostMeter
 from toolprune.defaults import KEPT_TOOLS, RESTORING_TOOLS
 from toolprune.dialects import read
-
-dialects = pytest.mark.parametrize("dialect", DIALECTS)
 
 DUE: list[Step] = [OPENING, *call("r", LARGE), *SEEN]
 """A conversation whose coming request is the fourth that holds the result."""
@@ -100,7 +98,7 @@ def test_no_messages_come_back_as_they_are() -> None:
     assert gate().apply(empty) is empty
 
 
-@dialects
+@in_every_dialect
 def test_a_list_of_the_hosts_own_class_comes_back_as_it_is_or_as_a_list(dialect: str) -> None:
     class History(list[Any]):
         pass
@@ -110,7 +108,7 @@ def test_a_list_of_the_hosts_own_class_comes_back_as_it_is_or_as_a_list(dialect:
     assert content_of(gate().apply(History(written(DUE, dialect))), "r") == CUT
 
 
-@dialects
+@in_every_dialect
 def test_a_message_that_cannot_be_read_is_named_by_its_index(dialect: str) -> None:
     messages: list[Any] = [*written(DUE, dialect), {"content": "by nobody"}]
     named = rf"^messages\[{len(messages) - 1}\], a dict, cannot be read as {dialect}: its role is None, "
@@ -118,7 +116,7 @@ def test_a_message_that_cannot_be_read_is_named_by_its_index(dialect: str) -> No
         gate().apply(messages)
 
 
-@dialects
+@in_every_dialect
 def test_after_a_message_that_cannot_be_read_the_gate_goes_on(dialect: str) -> None:
     asked, messages = gate(), written([*DUE, *SEEN], dialect)
     for held in (1, len(messages) - 6, len(messages)):
@@ -145,7 +143,7 @@ GROWN: list[Step] = [*FREEZING, *TOGETHER[1:3], *call("q", LARGE), *call("s", LA
 """Seven results over the threshold, of which one is frozen and one is of a tool that is not listed."""
 
 
-@dialects
+@in_every_dialect
 @pytest.mark.parametrize("number", range(1, 8))
 @pytest.mark.parametrize("warm", [0, 1, 2, 4])
 def test_a_list_of_tools_that_raises_once_leaves_the_gate_as_it_was(dialect: str, number: int, warm: int) -> None:
@@ -163,7 +161,7 @@ def test_a_list_of_tools_that_raises_once_leaves_the_gate_as_it_was(dialect: str
     assert raised == (number <= 6)
 
 
-@dialects
+@in_every_dialect
 @pytest.mark.parametrize("number", range(1, 16))
 def test_a_meter_that_raises_once_leaves_the_gate_as_it_was(
     dialect: str, number: int, monkeypatch: pytest.MonkeyPatch
@@ -188,7 +186,7 @@ def test_a_meter_that_raises_once_leaves_the_gate_as_it_was(
 # What it gives back
 
 
-@dialects
+@in_every_dialect
 def test_a_dialect_that_is_named_gives_what_one_that_is_recognised_gives(dialect: str) -> None:
     steps = [*DUE, *call("q", [{"type": "text", "text": LARGE}]), *SEEN]
     asked, messages = gate(), written(steps, dialect)
@@ -196,7 +194,7 @@ def test_a_dialect_that_is_named_gives_what_one_that_is_recognised_gives(dialect
     assert named == prompts(steps, dialect)
 
 
-@dialects
+@in_every_dialect
 def test_a_dialect_may_show_late(dialect: str) -> None:
     # A conversation of plain texts may be in any dialect.
     plain: list[Step] = [User("Hello."), Response("Hello."), OPENING, Response("Noted."), User("Now look.")]
@@ -209,7 +207,7 @@ def test_a_dialect_may_show_late(dialect: str) -> None:
     assert [content_of(each, "r") for each in sent[-4:-1]] == [LARGE] * 3
 
 
-@dialects
+@in_every_dialect
 def test_what_a_session_remembers_holds_in_another_dialect_too(dialect: str) -> None:
     for other in DIALECTS:
         asked = gate()
@@ -220,7 +218,7 @@ def test_what_a_session_remembers_holds_in_another_dialect_too(dialect: str) -> 
         assert (content_of(sent, "r"), content_of(sent, "old")) == (CUT, LARGE)
 
 
-@dialects
+@in_every_dialect
 def test_a_marker_with_a_note_says_how_to_get_the_result_back(dialect: str) -> None:
     # 8193 - 4096 - 1024 = 3073 are gone.
     note = '\n\n[... tool result middle pruned: 3073 characters; expand("r") gives the whole result ...]\n\n'
@@ -230,7 +228,7 @@ def test_a_marker_with_a_note_says_how_to_get_the_result_back(dialect: str) -> N
     assert [(each.code_points_before, each.code_points_after) for each in told] == [(8193, 5120 + len(note))]
 
 
-@dialects
+@in_every_dialect
 def test_a_result_without_an_id_has_a_note_without_a_way_back(dialect: str) -> None:
     note = "\n\n[... tool result middle pruned: 3073 characters ...]\n\n"
     told: list[Edit] = []
@@ -259,7 +257,7 @@ class Block(BaseModel):
     annotations: None = None
 
 
-@dialects
+@in_every_dialect
 def test_a_result_of_an_sdks_blocks_becomes_dicts_when_it_is_cut_and_only_then(dialect: str) -> None:
     kind = "input_text" if dialect == "openai-responses" else "text"
     blocks: list[Any] = [
@@ -304,7 +302,7 @@ def test_the_blocks_of_a_result_keep_what_they_bear() -> None:
 # What it tells
 
 
-@dialects
+@in_every_dialect
 def test_each_result_is_told_once_when_it_is_first_cut(dialect: str) -> None:
     told: list[Edit] = []
     asked = gate(told.append)
@@ -319,14 +317,14 @@ def test_each_result_is_told_once_when_it_is_first_cut(dialect: str) -> None:
     assert counts == [0, 0, 0, 0, 1, 1, 1, 1, 2, 3, 3, 3]
 
 
-@dialects
+@in_every_dialect
 def test_results_that_are_cut_together_are_told_in_their_order(dialect: str) -> None:
     told: list[Edit] = []
     prompts(TOGETHER, dialect, gate(told.append))
     assert told == [edit("z"), edit("a", tool="grep"), edit("m", tool="bash")]
 
 
-@dialects
+@in_every_dialect
 def test_a_gate_that_starts_anew_tells_again(dialect: str) -> None:
     for _ in range(2):
         told: list[Edit] = []
@@ -372,7 +370,7 @@ class Failing:
             raise self.error("no disk")
 
 
-@dialects
+@in_every_dialect
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt])
 def test_an_error_of_whoever_is_told_comes_through_and_the_gate_goes_on(
     dialect: str, error: type[BaseException]
@@ -385,7 +383,7 @@ def test_an_error_of_whoever_is_told_comes_through_and_the_gate_goes_on(
     assert failing.told == ["r"]
 
 
-@dialects
+@in_every_dialect
 def test_behind_an_edit_that_raises_the_others_are_told_with_the_next_request(dialect: str) -> None:
     failing = Failing("z", "a")
     asked, messages = gate(failing), written(TOGETHER, dialect)
@@ -416,7 +414,7 @@ def test_each_cut_is_a_line_of_the_log(shadow: bool, begins: str, caplog: pytest
     assert record.getMessage() == f"{begins}result ('r', 0) of read from 8193 code points to 5159: {why}"
 
 
-@dialects
+@in_every_dialect
 def test_a_shadow_tells_what_it_would_cut_and_gives_back_what_it_got(dialect: str) -> None:
     told: list[Edit] = []
     asked, messages = gate(told.append, shadow=True), written(DUE, dialect)
@@ -471,7 +469,7 @@ def test_a_list_of_ones_own_is_warned_of_too(tools: Any, caplog: pytest.LogCaptu
         pytest.param([OPENING, Response("I look."), Results((Result("a", LARGE),))], id="no call"),
     ],
 )
-@dialects
+@in_every_dialect
 def test_nothing_is_warned_of_where_the_list_is_not_the_reason(
     steps: list[Step], dialect: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -493,7 +491,7 @@ def test_no_list_of_all_tools_is_warned_of(caplog: pytest.LogCaptureFixture) -> 
 ELSEWHERE: list[Step] = [User("Something else."), *call("s", "small")]
 
 
-@dialects
+@in_every_dialect
 def test_a_gate_without_sessions_that_meets_another_conversation_warns_once(
     dialect: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -505,7 +503,7 @@ def test_a_gate_without_sessions_that_meets_another_conversation_warns_once(
     assert "\n" not in warning
 
 
-@dialects
+@in_every_dialect
 def test_a_conversation_that_goes_on_or_is_named_is_not_taken_for_another(
     dialect: str, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -527,7 +525,7 @@ def test_a_conversation_that_goes_on_or_is_named_is_not_taken_for_another(
 # Deciding
 
 
-@dialects
+@in_every_dialect
 def test_deciding_says_all_that_is_cut_in_the_coming_request(dialect: str) -> None:
     steps = [*DUE, *call("q", LARGE, "grep"), *call("r", LARGE, "bash"), *SEEN]
     messages = written(steps, dialect)
@@ -536,7 +534,7 @@ def test_deciding_says_all_that_is_cut_in_the_coming_request(dialect: str) -> No
     assert decided == [[], [], [], [], [r], [r], [r], [r], [r, q], [r, q, second]]
 
 
-@dialects
+@in_every_dialect
 def test_deciding_changes_no_transcript_and_no_gate(dialect: str) -> None:
     told: list[Edit] = []
     asked, messages = gate(told.append), written(DUE, dialect)
@@ -622,7 +620,7 @@ def test_only_a_transcript_is_decided_about(given: Any) -> None:
         gate().decide(given)
 
 
-@dialects
+@in_every_dialect
 def test_what_was_read_of_a_list_that_could_not_be_read_is_not_there_yet(dialect: str) -> None:
     """The gate opened before the result came: a list that fails behind it freezes nothing."""
     asked = gate()
@@ -633,7 +631,7 @@ def test_what_was_read_of_a_list_that_could_not_be_read_is_not_there_yet(dialect
     assert content_of(asked.apply([system, *written(DUE, dialect)], dialect=dialect), "r") == CUT
 
 
-@dialects
+@in_every_dialect
 def test_a_frozen_result_into_which_the_host_writes_stays_whole(dialect: str) -> None:
     """It was there when the gate opened, as one that starts anew sees too."""
     steps: list[Step] = [*FREEZING, *call("r", LARGE), *SEEN]

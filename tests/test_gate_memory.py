@@ -15,13 +15,24 @@ from hypothesis import strategies as st
 import plain_gate
 import toolprune as tp
 from plain_gate import Limits
-from talk import DIALECTS, Call, Message, Response, Result, Results, Step, User, content_of, contents_of, written
+from talk import (
+    DIALECTS,
+    Call,
+    Message,
+    Response,
+    Result,
+    Results,
+    Step,
+    User,
+    content_of,
+    contents_of,
+    in_every_dialect,
+    written,
+)
 
 LIMITS: dict[str, Any] = {"threshold": 60, "head": 20, "tail": 10, "marker": "…"}
 CUT = tp.CutConfig(**LIMITS)
 LATCH = 100
-
-in_every_dialect = pytest.mark.parametrize("dialect", DIALECTS)
 
 
 def gate(**others: Any) -> tp.Gate:

@@ -37,12 +37,10 @@ from gating import (
     shared,
     user,
 )
-from talk import DIALECTS, Call, Message, Response, Result, Results, Step, User, content_of, written
+from talk import Call, Message, Response, Result, Results, Step, User, content_of, in_every_dialect, written
 from toolprune import DEFAULT_TOOLS, CutConfig, ToolpruneError
 from toolprune.cost.meter import HostMeter
 from toolprune.dialects import read, recognised
-
-dialects = pytest.mark.parametrize("dialect", DIALECTS)
 
 WRAPPER = {"openai-chat": 0, "openai-responses": 0, "anthropic": 4}
 """Tokens around a result's blocks."""
@@ -76,7 +74,7 @@ def contents(sent: Sequence[Sequence[Message]], call_id: str) -> list[Any]:
 # The latch
 
 
-@dialects
+@in_every_dialect
 def test_the_whole_request_is_measured(dialect: str) -> None:
     wrapper = WRAPPER[dialect]
     said: list[Step] = [
@@ -90,13 +88,13 @@ def test_the_whole_request_is_measured(dialect: str) -> None:
     assert not opens([user(98_999), *said], dialect)
 
 
-@dialects
+@in_every_dialect
 def test_the_line_is_at_100_000_tokens(dialect: str) -> None:
     assert opens([user(100_000)], dialect)
     assert not opens([user(99_999)], dialect)
 
 
-@dialects
+@in_every_dialect
 def test_reaching_the_line_cuts_nothing(dialect: str) -> None:
     # Seen three times before the request that reaches the line: 13 + 2057 tokens and little more until then.
     steps = [*call("r", LARGE), *SEEN, OPENING]
@@ -104,7 +102,7 @@ def test_reaching_the_line_cuts_nothing(dialect: str) -> None:
     assert gate().apply(messages) is messages
 
 
-@dialects
+@in_every_dialect
 def test_what_is_there_when_the_gate_opens_is_frozen(dialect: str) -> None:
     steps = [user(98_000), *call("there", LARGE), *call("later", LARGE), *SEEN]
     sent = prompt(steps, dialect)
@@ -112,13 +110,13 @@ def test_what_is_there_when_the_gate_opens_is_frozen(dialect: str) -> None:
     assert content_of(sent, "later") == CUT
 
 
-@dialects
+@in_every_dialect
 def test_a_frozen_result_is_never_cut(dialect: str) -> None:
     steps = [*FREEZING, *SEEN, OPENING, *SEEN, *call("r", "r"), *SEEN]
     assert set(contents(prompts(steps, dialect)[1:], "old")) == {LARGE}
 
 
-@dialects
+@in_every_dialect
 def test_below_the_line_a_prompt_only_grows(dialect: str) -> None:
     # 40 calls of 10 tokens with results of 2061 at most: 82,840 tokens.
     sent = prompts([step for n in range(40) for step in call(f"r{n}", LARGE)], dialect)
@@ -127,7 +125,7 @@ def test_below_the_line_a_prompt_only_grows(dialect: str) -> None:
     assert set(contents(sent[1:], "r0")) == {LARGE}
 
 
-@dialects
+@in_every_dialect
 def test_once_open_the_gate_stays_open(dialect: str) -> None:
     asked = gate()
     prompts([OPENING], dialect, asked)
@@ -135,7 +133,7 @@ def test_once_open_the_gate_stays_open(dialect: str) -> None:
     assert contents(dropped[1:], "r") == [LARGE, LARGE, LARGE, CUT]
 
 
-@dialects
+@in_every_dialect
 def test_a_derived_latch_is_found_again_after_a_restart(dialect: str) -> None:
     steps = [*FREEZING, *call("a", LARGE), *SEEN, *call("b", LARGE), *SEEN]
     lived = prompts(steps, dialect, gate(latch="derived"))[-1]
@@ -144,7 +142,7 @@ def test_a_derived_latch_is_found_again_after_a_restart(dialect: str) -> None:
     assert dumped(restarted) == dumped(lived)
 
 
-@dialects
+@in_every_dialect
 def test_a_latch_of_the_process_freezes_anew_after_a_restart(dialect: str) -> None:
     steps = [OPENING, *call("r", LARGE), *SEEN]
     assert content_of(prompts(steps, dialect, gate(latch="process"))[-1], "r") == CUT
@@ -162,7 +160,7 @@ def test_a_latch_of_the_process_freezes_anew_after_a_restart(dialect: str) -> No
 # The gate
 
 
-@dialects
+@in_every_dialect
 def test_every_condition_must_hold(dialect: str) -> None:
     failing = [Call("unlisted", "skill"), Call("short", "read")]
     outputs = [Result("unlisted", LARGE), Result("short", SMALL)]
@@ -179,7 +177,7 @@ def test_every_condition_must_hold(dialect: str) -> None:
     assert content_of(sent, "due") == CUT
 
 
-@dialects
+@in_every_dialect
 def test_only_what_arrived_after_the_opening_is_cut(dialect: str) -> None:
     steps = [*call("before", LARGE), OPENING, *call("after", LARGE), *SEEN]
     sent = prompt(steps, dialect)
@@ -187,7 +185,7 @@ def test_only_what_arrived_after_the_opening_is_cut(dialect: str) -> None:
     assert content_of(sent, "after") == CUT
 
 
-@dialects
+@in_every_dialect
 def test_only_results_are_cut(dialect: str) -> None:
     steps: list[Step] = [
         OPENING,
@@ -200,7 +198,7 @@ def test_only_results_are_cut(dialect: str) -> None:
     assert gate().apply(messages) is messages
 
 
-@dialects
+@in_every_dialect
 def test_an_error_is_never_cut(dialect: str) -> None:
     steps: list[Step] = [
         OPENING,
@@ -212,13 +210,13 @@ def test_an_error_is_never_cut(dialect: str) -> None:
     assert content_of(prompt(steps, dialect), "r") == (LARGE if dialect == "anthropic" else CUT)
 
 
-@dialects
+@in_every_dialect
 def test_what_is_already_cut_is_not_cut_again(dialect: str) -> None:
     messages = written([OPENING, *call("r", CUT), *SEEN], dialect)
     assert gate(cut=CutConfig(threshold=5159)).apply(messages) is messages
 
 
-@dialects
+@in_every_dialect
 def test_only_the_tools_on_the_list_are_cut(dialect: str) -> None:
     steps = [OPENING, *call("listed", LARGE, "grep"), *call("unlisted", LARGE, "look"), *SEEN]
     sent = prompt(steps, dialect)
@@ -226,7 +224,7 @@ def test_only_the_tools_on_the_list_are_cut(dialect: str) -> None:
     assert content_of(sent, "unlisted") == LARGE
 
 
-@dialects
+@in_every_dialect
 @pytest.mark.parametrize("character", ["a", "é", "漢", "😀"])
 def test_only_more_than_8192_code_points_are_cut(dialect: str, character: str) -> None:
     steps = [OPENING, *call("longer", character * 8193), *call("within", character * 8192), *SEEN]
@@ -235,7 +233,7 @@ def test_only_more_than_8192_code_points_are_cut(dialect: str, character: str) -
     assert content_of(sent, "within") == character * 8192
 
 
-@dialects
+@in_every_dialect
 def test_the_gate_has_no_numbers_of_its_own(dialect: str) -> None:
     config = CutConfig(threshold=60, head=20, tail=10, marker="…")
     text = "".join(map(chr, range(0x4E00, 0x4E00 + 61)))
@@ -256,27 +254,27 @@ def kept(dialect: str) -> str:
     return left
 
 
-@dialects
+@in_every_dialect
 def test_the_threshold_is_8192_code_points(dialect: str) -> None:
     assert [edit.code_points_before for edit in edits([OPENING, *call("r", "x" * 8193), *SEEN], dialect)] == [8193]
     assert edits([OPENING, *call("r", "x" * 8192), *SEEN], dialect) == []
 
 
-@dialects
+@in_every_dialect
 def test_the_head_keeps_4096_code_points(dialect: str) -> None:
     left = kept(dialect)
     assert left[:4096] == "".join(map(chr, range(0x4E00, 0x4E00 + 4096)))
     assert left[4096] == "\n"
 
 
-@dialects
+@in_every_dialect
 def test_the_tail_keeps_1024_code_points(dialect: str) -> None:
     left = kept(dialect)
     assert left[-1024:] == "".join(map(chr, range(0x4E00 + 18_976, 0x4E00 + 20_000)))
     assert left[-1025] == "\n"
 
 
-@dialects
+@in_every_dialect
 def test_the_marker_stands_where_the_middle_was(dialect: str) -> None:
     left = kept(dialect)
     assert left[4096:4135] == "\n\n[... tool result middle pruned ...]\n\n"
@@ -284,7 +282,7 @@ def test_the_marker_stands_where_the_middle_was(dialect: str) -> None:
     assert len(left) == 4096 + 39 + 1024
 
 
-@dialects
+@in_every_dialect
 def test_each_result_is_decided_on_its_own(dialect: str) -> None:
     steps = [*FREEZING, *call("first", LARGE), *call("second", LARGE), *SEEN]
     sent = prompts(steps, dialect)
@@ -292,7 +290,7 @@ def test_each_result_is_decided_on_its_own(dialect: str) -> None:
     assert [content_of(sent[-1], key) for key in ("old", "first", "second")] == [LARGE, CUT, CUT]
 
 
-@dialects
+@in_every_dialect
 def test_a_result_within_the_threshold_is_not_counted_cut_or_marked(dialect: str) -> None:
     steps = [OPENING, *call("r", SMALL), *SEEN, *SEEN]
     messages = written(steps, dialect)
@@ -301,7 +299,7 @@ def test_a_result_within_the_threshold_is_not_counted_cut_or_marked(dialect: str
     assert messages == before
 
 
-@dialects
+@in_every_dialect
 def test_results_that_are_due_together_are_cut_together(dialect: str) -> None:
     steps: list[Step] = [
         OPENING,
@@ -317,7 +315,7 @@ def test_results_that_are_due_together_are_cut_together(dialect: str) -> None:
 # Views
 
 
-@dialects
+@in_every_dialect
 def test_views_belong_to_one_result_not_to_a_step_or_a_turn(dialect: str) -> None:
     without_a_response = [OPENING, *call("r", LARGE), User("One."), User("Two."), User("Three.")]
     assert content_of(prompt(without_a_response, dialect), "r") == LARGE
@@ -325,20 +323,20 @@ def test_views_belong_to_one_result_not_to_a_step_or_a_turn(dialect: str) -> Non
     assert content_of(prompt(within_a_turn, dialect), "r") == CUT
 
 
-@dialects
+@in_every_dialect
 def test_a_request_that_brings_only_text_is_a_view(dialect: str) -> None:
     two = [OPENING, *call("r", LARGE), *call("other", "short"), *call("another", "short")]
     assert content_of(prompt(two, dialect), "r") == LARGE
     assert content_of(prompt([*two, Response("I see."), User("Go on.")], dialect), "r") == CUT
 
 
-@dialects
+@in_every_dialect
 def test_a_result_is_cut_before_its_fourth_request(dialect: str) -> None:
     steps = [OPENING, *call("r", LARGE), *SEEN, *SEEN]
     assert contents(prompts(steps, dialect)[1:], "r") == [LARGE, LARGE, LARGE, CUT, CUT, CUT, CUT]
 
 
-@dialects
+@in_every_dialect
 def test_searching_reading_and_editing_see_the_whole_result(dialect: str) -> None:
     steps = [
         OPENING,
@@ -353,7 +351,7 @@ def test_searching_reading_and_editing_see_the_whole_result(dialect: str) -> Non
     assert content_of(afterwards, "search") == CUT
 
 
-@dialects
+@in_every_dialect
 def test_views_are_derived_and_never_stored(dialect: str) -> None:
     steps = [OPENING, *call("r", LARGE), *SEEN]
     asked_before_each = prompts(steps, dialect)
@@ -362,7 +360,7 @@ def test_views_are_derived_and_never_stored(dialect: str) -> None:
     assert contents(asked_before_each[-2:], "r") == [LARGE, CUT]
 
 
-@dialects
+@in_every_dialect
 def test_counting_begins_where_the_result_first_stands(dialect: str) -> None:
     steps = [OPENING, *call("a", LARGE), *call("b", LARGE), *SEEN]
     sent = prompts(steps, dialect)
@@ -377,7 +375,7 @@ def test_each_response_behind_a_result_is_one_view(dialect: str) -> None:
     assert content_of(prompt([*two, Response("Three.")], dialect), "r") == CUT
 
 
-@dialects
+@in_every_dialect
 def test_the_count_is_written_nowhere(dialect: str) -> None:
     messages = written([OPENING, *call("r", LARGE), *SEEN[:4]], dialect)
     before = dumped(messages)
@@ -385,7 +383,7 @@ def test_the_count_is_written_nowhere(dialect: str) -> None:
     assert dumped(messages) == before
 
 
-@dialects
+@in_every_dialect
 def test_a_resumed_conversation_counts_the_same_views(dialect: str) -> None:
     steps = [*FREEZING, *call("r", LARGE), *SEEN]
     lived = prompts(steps, dialect)
@@ -395,7 +393,7 @@ def test_a_resumed_conversation_counts_the_same_views(dialect: str) -> None:
         assert gate().apply(loaded) == sent
 
 
-@dialects
+@in_every_dialect
 def test_a_small_result_takes_no_part_in_the_count(dialect: str) -> None:
     small = [step for n in range(9) for step in call(f"small{n}", SMALL)]
     steps = [OPENING, *small, *call("r", LARGE), *SEEN]
@@ -404,7 +402,7 @@ def test_a_small_result_takes_no_part_in_the_count(dialect: str) -> None:
     assert content_of(sent[-1], "small0") == SMALL
 
 
-@dialects
+@in_every_dialect
 def test_a_cut_is_within_the_threshold_and_made_once(dialect: str) -> None:
     once = prompt([OPENING, *call("r", LARGE), *SEEN], dialect)
     assert content_of(once, "r") == CUT
@@ -443,7 +441,7 @@ def test_what_stands_in_the_midst_of_a_response_does_not_end_it() -> None:
     assert content_of(gate().apply([*messages, *run(returned), *run(returned)]), "r") == CUT
 
 
-@dialects
+@in_every_dialect
 def test_a_failed_attempt_is_no_view(dialect: str) -> None:
     asked = gate()
     messages = written([OPENING, *call("r", LARGE)], dialect)
@@ -459,19 +457,19 @@ def is_cut(tool: str, dialect: str, **settings: Any) -> bool:
     return bool(content_of(prompt([OPENING, *call("r", LARGE, tool), *SEEN], dialect, gate(**settings)), "r") == CUT)
 
 
-@dialects
+@in_every_dialect
 @pytest.mark.parametrize("tool", ["read", "glob", "grep", "bash"])
 def test_read_glob_grep_and_bash_are_on_the_list(tool: str, dialect: str) -> None:
     assert is_cut(tool, dialect)
 
 
-@dialects
+@in_every_dialect
 @pytest.mark.parametrize("tool", ["web_search", "web_fetch"])
 def test_web_search_and_web_fetch_are_on_the_list(tool: str, dialect: str) -> None:
     assert is_cut(tool, dialect)
 
 
-@dialects
+@in_every_dialect
 @pytest.mark.parametrize("tool", ["mcp__browser-mcp__web_search", "mcp__browser-mcp__fetch_page"])
 def test_the_browser_s_search_and_page_fetch_are_on_the_list(tool: str, dialect: str) -> None:
     assert is_cut(tool, dialect)
@@ -487,18 +485,18 @@ def test_the_same_tools_of_other_agents_are_on_the_list() -> None:
     assert claude_code | others | harness | browser == DEFAULT_TOOLS
 
 
-@dialects
+@in_every_dialect
 def test_a_skill_is_not_on_the_list(dialect: str) -> None:
     assert not is_cut("skill", dialect)
 
 
-@dialects
+@in_every_dialect
 @pytest.mark.parametrize("tool", ["write", "edit"])
 def test_write_and_edit_are_not_on_the_list(tool: str, dialect: str) -> None:
     assert not is_cut(tool, dialect)
 
 
-@dialects
+@in_every_dialect
 @pytest.mark.parametrize(
     "tool",
     [
@@ -510,7 +508,7 @@ def test_tools_that_act_or_ask_are_not_on_the_list(tool: str, dialect: str) -> N
     assert not is_cut(tool, dialect)
 
 
-@dialects
+@in_every_dialect
 def test_what_the_user_says_is_never_cut(dialect: str) -> None:
     steps: list[Step] = [OPENING, Response(calls=(Call("r", "read"),)), Results((Result("r", LARGE),), LARGE), *SEEN]
     messages = written(steps, dialect)
@@ -523,7 +521,7 @@ def test_what_the_user_says_is_never_cut(dialect: str) -> None:
         assert sent[3] == {"role": "user", "content": LARGE}
 
 
-@dialects
+@in_every_dialect
 def test_what_the_model_says_is_never_cut(dialect: str) -> None:
     steps: list[Step] = [OPENING, *call("r", LARGE), Response(LARGE), User("Go on."), *SEEN]
     messages = written(steps, dialect)
@@ -533,7 +531,7 @@ def test_what_the_model_says_is_never_cut(dialect: str) -> None:
     assert LARGE in dumped([sent[3]])
 
 
-@dialects
+@in_every_dialect
 def test_a_call_is_never_cut(dialect: str) -> None:
     calls = (Call("r", "bash", {"command": LARGE}),)
     steps: list[Step] = [OPENING, Response(calls=calls), Results((Result("r", LARGE),)), *SEEN]
@@ -544,7 +542,7 @@ def test_a_call_is_never_cut(dialect: str) -> None:
     assert LARGE in dumped([sent[1]])
 
 
-@dialects
+@in_every_dialect
 def test_only_the_text_of_a_result_is_replaced(dialect: str) -> None:
     messages = written([OPENING, *call("r", LARGE), *SEEN], dialect)
     messages[2]["metadata"] = {"kept": [1.0, None]}
@@ -554,7 +552,7 @@ def test_only_the_text_of_a_result_is_replaced(dialect: str) -> None:
     assert [list(message) for message in sent] == [list(message) for message in messages]
 
 
-@dialects
+@in_every_dialect
 def test_the_list_that_was_passed_in_keeps_every_original(dialect: str) -> None:
     blocks = [{"type": "text", "text": HEAD}, {"type": "text", "text": LARGE}]
     messages = written([OPENING, *call("text", LARGE), *call("blocks", blocks), *SEEN], dialect)
@@ -565,7 +563,7 @@ def test_the_list_that_was_passed_in_keeps_every_original(dialect: str) -> None:
     assert content_of(sent, "blocks") != content_of(messages, "blocks")
 
 
-@dialects
+@in_every_dialect
 def test_another_list_of_tools_may_be_given(dialect: str) -> None:
     assert is_cut("look", dialect, tools={"look"})
     assert is_cut("look", dialect, tools=["look"])
@@ -579,7 +577,7 @@ def test_another_list_of_tools_may_be_given(dialect: str) -> None:
         assert not is_cut(restoring, dialect, tools={restoring})
 
 
-@dialects
+@in_every_dialect
 def test_a_result_without_a_call_is_never_cut(dialect: str) -> None:
     steps: list[Step] = [OPENING, Response("I look."), Results((Result("r", LARGE),)), *SEEN]
     messages = written(steps, dialect)
@@ -594,7 +592,7 @@ def test_a_result_without_a_call_is_never_cut(dialect: str) -> None:
     assert gate().apply(called) is called
 
 
-@dialects
+@in_every_dialect
 def test_a_warning_names_the_tools_that_are_not_listed(dialect: str, caplog: pytest.LogCaptureFixture) -> None:
     steps = [OPENING, *call("a", LARGE, "look_up"), *call("b", LARGE, "crm__find"), *SEEN]
     asked = gate()
@@ -616,7 +614,7 @@ def test_a_warning_names_the_tools_that_are_not_listed(dialect: str, caplog: pyt
 # Before every request
 
 
-@dialects
+@in_every_dialect
 def test_the_gate_is_asked_before_every_request(dialect: str) -> None:
     steps = [*FREEZING, *call("r", LARGE), Response("Only text."), User("Go on."), *SEEN]
     sent = prompts(steps, dialect)
@@ -627,13 +625,13 @@ def test_the_gate_is_asked_before_every_request(dialect: str) -> None:
     assert content_of(sent[6], "r") == CUT
 
 
-@dialects
+@in_every_dialect
 def test_under_the_line_the_list_comes_back_as_it_was(dialect: str) -> None:
     messages = written([*call("r", LARGE), *SEEN, *SEEN], dialect)
     assert gate().apply(messages) is messages
 
 
-@dialects
+@in_every_dialect
 def test_the_request_that_reaches_the_line_goes_out_whole(dialect: str) -> None:
     asked = gate()
     steps = [user(94_000), *call("a", LARGE), *call("b", LARGE), *SEEN[:4]]
@@ -645,7 +643,7 @@ def test_the_request_that_reaches_the_line_goes_out_whole(dialect: str) -> None:
     assert [content_of(settled, key) for key in ("a", "b", "c")] == [LARGE, LARGE, CUT]
 
 
-@dialects
+@in_every_dialect
 def test_behind_the_line_every_due_result_is_cut(dialect: str) -> None:
     steps = [*FREEZING, *(step for n in range(7) for step in call(f"r{n}", LARGE))]
     sent = prompt(steps, dialect)
@@ -654,7 +652,7 @@ def test_behind_the_line_every_due_result_is_cut(dialect: str) -> None:
     assert content_of(sent, "old") == LARGE
 
 
-@dialects
+@in_every_dialect
 def test_the_host_s_compaction_runs_after_the_gate(dialect: str) -> None:
     asked = gate()
     steps = [OPENING, *call("r", LARGE), *SEEN]
@@ -666,7 +664,7 @@ def test_the_host_s_compaction_runs_after_the_gate(dialect: str) -> None:
     assert content_of(asked.apply(continued), "new") == CUT
 
 
-@dialects
+@in_every_dialect
 def test_the_host_s_own_pruner_may_run_too(dialect: str) -> None:
     asked = gate()
     steps: list[Step] = [*FREEZING, *call("a", LARGE), *call("b", LARGE)]
@@ -679,7 +677,7 @@ def test_the_host_s_own_pruner_may_run_too(dialect: str) -> None:
 # The cache
 
 
-@dialects
+@in_every_dialect
 def test_before_the_line_the_history_is_never_changed(dialect: str) -> None:
     asked = gate()
     messages = written([step for n in range(40) for step in call(f"r{n}", LARGE)], dialect)
@@ -688,7 +686,7 @@ def test_before_the_line_the_history_is_never_changed(dialect: str) -> None:
         assert asked.apply(passed) is passed
 
 
-@dialects
+@in_every_dialect
 def test_opening_changes_no_byte(dialect: str) -> None:
     messages = written([*FREEZING, *SEEN], dialect)
     before = dumped(messages)
@@ -698,7 +696,7 @@ def test_opening_changes_no_byte(dialect: str) -> None:
     assert dumped(asked.apply(messages)) == before
 
 
-@dialects
+@in_every_dialect
 def test_the_first_cut_breaks_the_prefix_at_the_result_that_is_cut(dialect: str) -> None:
     sent = prompts([*FREEZING, *call("r", LARGE), *SEEN], dialect)
     broken = [shared(before, after) < len(before) for before, after in pairwise(sent)]
@@ -708,7 +706,7 @@ def test_the_first_cut_breaks_the_prefix_at_the_result_that_is_cut(dialect: str)
     assert content_of(sent[5][4:5], "r") == CUT
 
 
-@dialects
+@in_every_dialect
 def test_counting_breaks_no_prefix(dialect: str) -> None:
     counted = [step for n in range(9) for step in call(f"small{n}", SMALL)]
     sent = prompts([OPENING, *counted, *call("r", LARGE), *SEEN[:4]], dialect)
@@ -719,7 +717,7 @@ def test_counting_breaks_no_prefix(dialect: str) -> None:
 # Message lists
 
 
-@dialects
+@in_every_dialect
 def test_three_dialects_are_read(dialect: str) -> None:
     steps = [OPENING, *call("r", LARGE), *SEEN]
     assert content_of(prompt(steps, dialect), "r") == CUT
@@ -773,7 +771,7 @@ def test_messages_that_are_no_list_are_refused(given: Any, name: str) -> None:
     assert "\n" not in str(refused.value)
 
 
-@dialects
+@in_every_dialect
 @pytest.mark.parametrize(
     ("refused", "kind"),
     [
@@ -840,7 +838,7 @@ def test_a_result_is_what_the_host_s_own_tools_returned(dialect: str, returned: 
     assert content_of(gate(latch_tokens=2_000).apply([*called, *written(SEEN, dialect), *more]), "q") == LARGE
 
 
-@dialects
+@in_every_dialect
 def test_a_result_is_known_by_its_call_id_and_its_occurrence(dialect: str) -> None:
     steps = [OPENING, *call("r", LARGE), *call("r", LARGE + "!"), *call("q", LARGE), *SEEN]
     told = [(edit.key, edit.tool, edit.code_points_before, edit.code_points_after) for edit in edits(steps, dialect)]
@@ -851,7 +849,7 @@ def test_a_result_is_known_by_its_call_id_and_its_occurrence(dialect: str) -> No
     ]
 
 
-@dialects
+@in_every_dialect
 def test_a_result_may_be_a_text_or_a_list_of_blocks(dialect: str) -> None:
     kind = "input_text" if dialect == "openai-responses" else "text"
     blocks = [{"type": "text", "text": HEAD}, {"type": "text", "text": "m" * 3073}, {"type": "text", "text": TAIL}]
@@ -879,7 +877,7 @@ SDK: dict[str, Any] = {
 }
 
 
-@dialects
+@in_every_dialect
 def test_messages_of_an_sdk_are_read_as_they_are(dialect: str) -> None:
     messages: list[Any] = written([OPENING, *call("r", LARGE), *SEEN], dialect)
     messages[1] = SDK[dialect]
@@ -896,14 +894,14 @@ def test_messages_of_an_sdk_are_read_as_they_are(dialect: str) -> None:
     assert content_of(messages[2:3], "r") == [Sdk(type=kind, text=LARGE)]
 
 
-@dialects
+@in_every_dialect
 def test_untouched_messages_are_the_same_objects(dialect: str) -> None:
     messages = written([*FREEZING, *call("r", LARGE), *SEEN], dialect)
     sent = gate().apply(messages)
     assert [new is old for new, old in zip(sent, messages, strict=True)] == [True] * 4 + [False] + [True] * 6
 
 
-@dialects
+@in_every_dialect
 def test_calls_ids_order_and_every_other_field_stay(dialect: str) -> None:
     steps: list[Step] = [
         OPENING,
@@ -924,7 +922,7 @@ def test_calls_ids_order_and_every_other_field_stay(dialect: str) -> None:
 # Meters
 
 
-@dialects
+@in_every_dialect
 def test_a_text_is_a_quarter_of_its_utf_16_units_and_four_more(dialect: str) -> None:
     assert takes([User("abcde")], dialect, 2 + 4 + 4)
     assert takes([User("abcd")], dialect, 1 + 4 + 4)
@@ -948,7 +946,7 @@ def test_a_call_is_its_name_its_arguments_and_four_more(dialect: str) -> None:
     assert takes([User("abcd"), *twice], dialect, 9 + 14 + more + 9 + 9)
 
 
-@dialects
+@in_every_dialect
 def test_a_result_is_wrapped_in_anthropic_s_messages_alone(dialect: str) -> None:
     told = [User("abcd"), *call("r", "abcde")]
     assert takes(told, dialect, 9 + 10 + (4 + 2 + 4) + WRAPPER[dialect])
@@ -966,7 +964,7 @@ def test_a_block_that_is_no_text_is_a_quarter_of_its_json_and_four_more(dialect:
         assert takes(told, dialect, 9 + 10 + (4 + 2 + 4 + 308 + 4) + WRAPPER[dialect])
 
 
-@dialects
+@in_every_dialect
 def test_overhead_is_added_to_every_request(dialect: str) -> None:
     assert takes([User("abcde")], dialect, 5_010, overhead=5_000)
     # It counts in past requests too: the first one, of 99,000 and 1,000 tokens, opened the gate.
@@ -975,7 +973,7 @@ def test_overhead_is_added_to_every_request(dialect: str) -> None:
     assert content_of(prompt(steps, dialect, overhead_tokens=999), "r") == LARGE
 
 
-@dialects
+@in_every_dialect
 def test_each_request_is_measured_with_the_overhead_given_for_it(dialect: str) -> None:
     # 90,000 + 10 + 2,057 and little more: with 12,000 the sixth request reaches the line, and none before it.
     steps = [user(90_000), *call("r", LARGE), *SEEN, Response("Noted."), User("Go on.")]
@@ -1028,7 +1026,7 @@ def reported(usage: dict[str, Any]) -> list[Step]:
     return [User("abcd"), Response(calls=(Call("r", "read"),), usage=usage), Results((Result("r", "abcd"),))]
 
 
-@dialects
+@in_every_dialect
 def test_usage_counts_where_it_is_at_least_the_estimate(dialect: str) -> None:
     steps = reported(USAGE_OF_500[dialect])
     assert takes(steps, dialect, 500 + 9 + WRAPPER[dialect])
@@ -1037,18 +1035,18 @@ def test_usage_counts_where_it_is_at_least_the_estimate(dialect: str) -> None:
     assert takes(steps, dialect, 19 + 482 + 9 + WRAPPER[dialect], overhead=482)
 
 
-@dialects
+@in_every_dialect
 def test_usage_below_the_estimate_is_passed_over(dialect: str) -> None:
     assert takes(reported(STUB[dialect]), dialect, 9 + 10 + 9 + WRAPPER[dialect])
 
 
-@dialects
+@in_every_dialect
 def test_cached_input_is_counted_once(dialect: str) -> None:
     # 480 + 20 in OpenAI's words, where 400 of the 480 were cached; 30 + 400 + 50 + 20 in Anthropic's.
     assert takes(reported(USAGE_OF_500[dialect]), dialect, 500 + 9 + WRAPPER[dialect])
 
 
-@dialects
+@in_every_dialect
 def test_the_host_meter_passes_usage_over(dialect: str) -> None:
     assert takes(reported(USAGE_OF_500[dialect]), dialect, 9 + 10 + 9 + WRAPPER[dialect], meter="host")
 
@@ -1068,7 +1066,7 @@ def test_an_exact_count_needs_its_vocabulary_on_the_machine(tmp_path: Path, monk
 # Memory of a conversation
 
 
-@dialects
+@in_every_dialect
 def test_a_gate_without_a_session_holds_one_conversation(dialect: str) -> None:
     asked = gate()
     prompt([OPENING], dialect, asked)
@@ -1122,7 +1120,7 @@ def test_the_session_longest_unused_is_forgotten_first() -> None:
     assert content_of(prompt([OPENING, *steps], "openai-chat", asked, session="b"), "r") == CUT
 
 
-@dialects
+@in_every_dialect
 def test_open_stays_open_when_the_host_trims_its_list(dialect: str) -> None:
     asked = gate()
     steps = [OPENING, *call("small", "s"), *call("r", LARGE), *SEEN]
@@ -1132,7 +1130,7 @@ def test_open_stays_open_when_the_host_trims_its_list(dialect: str) -> None:
     assert content_of(prompt(trimmed, dialect), "r") == LARGE
 
 
-@dialects
+@in_every_dialect
 def test_a_cut_result_stays_cut_when_the_host_trims_its_list(dialect: str) -> None:
     asked = gate()
     steps = [OPENING, *call("r", LARGE), *SEEN]
@@ -1142,7 +1140,7 @@ def test_a_cut_result_stays_cut_when_the_host_trims_its_list(dialect: str) -> No
     assert content_of(prompt(trimmed, dialect, asked), "r") == CUT
 
 
-@dialects
+@in_every_dialect
 def test_a_frozen_result_stays_frozen_when_the_host_trims_its_list(dialect: str) -> None:
     asked = gate()
     steps = [*FREEZING, *SEEN]
@@ -1152,7 +1150,7 @@ def test_a_frozen_result_stays_frozen_when_the_host_trims_its_list(dialect: str)
     assert asked.apply(messages) is messages
 
 
-@dialects
+@in_every_dialect
 def test_a_list_that_does_not_go_on_is_read_anew(dialect: str) -> None:
     asked = gate()
     steps = [OPENING, *call("r", LARGE), *SEEN]
@@ -1166,7 +1164,7 @@ def test_a_list_that_does_not_go_on_is_read_anew(dialect: str) -> None:
     assert [content_of(each, "r", 1) for each in sent] == [LARGE + "!"] * 3 + [HEAD + MARKER + "t" * 1023 + "!"]
 
 
-@dialects
+@in_every_dialect
 @pytest.mark.parametrize("call_id", ["1", ""])
 def test_what_the_model_asked_for_again_is_whole_again(dialect: str, call_id: str) -> None:
     asked = gate()
@@ -1180,7 +1178,7 @@ def test_what_the_model_asked_for_again_is_whole_again(dialect: str, call_id: st
     assert content_of(prompt(steps[:3], dialect, asked), call_id) == CUT
 
 
-@dialects
+@in_every_dialect
 @pytest.mark.parametrize("call_id", ["r", ""])
 def test_no_key_is_given_twice(dialect: str, call_id: str) -> None:
     told: list[toolprune.Edit] = []
@@ -1205,7 +1203,7 @@ def test_no_key_is_given_twice(dialect: str, call_id: str) -> None:
     assert [edit.key for edit in told] == [(call_id, occurrence) for occurrence in range(15)]
 
 
-@dialects
+@in_every_dialect
 def test_messages_that_begin_otherwise_are_warned_of(dialect: str, caplog: pytest.LogCaptureFixture) -> None:
     steps, other = [OPENING, *call("r", LARGE)], [User("Something else."), *call("s", SMALL)]
     asked, named = gate(), gate()
@@ -1222,7 +1220,7 @@ def test_messages_that_begin_otherwise_are_warned_of(dialect: str, caplog: pytes
     assert "session=" in warning.getMessage()
 
 
-@dialects
+@in_every_dialect
 def test_each_cut_is_told_once(dialect: str, caplog: pytest.LogCaptureFixture) -> None:
     told: list[toolprune.Edit] = []
     asked = gate(told.append)
@@ -1259,7 +1257,7 @@ def test_each_cut_is_told_once(dialect: str, caplog: pytest.LogCaptureFixture) -
         gate("print")
 
 
-@dialects
+@in_every_dialect
 def test_a_shadow_decides_and_changes_nothing(dialect: str) -> None:
     steps = [OPENING, *call("r", LARGE), *SEEN]
     told: list[toolprune.Edit] = []
@@ -1269,7 +1267,7 @@ def test_a_shadow_decides_and_changes_nothing(dialect: str) -> None:
     assert [edit.key for edit in told] == [("r", 0)]
 
 
-@dialects
+@in_every_dialect
 def test_what_fails_once_is_as_if_it_had_not_been(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = [*FREEZING, *call("a", LARGE), *call("b", LARGE, "grep"), *SEEN]
     messages, expected = written(steps, dialect), prompt(steps, dialect)
@@ -1308,7 +1306,7 @@ def test_what_fails_once_is_as_if_it_had_not_been(dialect: str, monkeypatch: pyt
 # What the gate never does
 
 
-@dialects
+@in_every_dialect
 def test_no_clock_decides(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = [OPENING, *call("r", LARGE), *SEEN]
     expected = prompts(steps, dialect)
@@ -1322,7 +1320,7 @@ def test_no_clock_decides(dialect: str, monkeypatch: pytest.MonkeyPatch) -> None
     assert contents(later[1:], "r") == [LARGE, LARGE, LARGE, CUT]
 
 
-@dialects
+@in_every_dialect
 def test_nothing_is_cut_before_it_was_sent(dialect: str) -> None:
     enormous = "x" * 1_000_000
     steps = [OPENING, *call("r", enormous)]
@@ -1331,7 +1329,7 @@ def test_nothing_is_cut_before_it_was_sent(dialect: str) -> None:
     assert content_of(prompt(steps, dialect), "r") == enormous
 
 
-@dialects
+@in_every_dialect
 def test_no_turn_is_cleared_as_a_whole(dialect: str) -> None:
     steps: list[Step] = [
         OPENING,
@@ -1350,7 +1348,7 @@ def test_no_turn_is_cleared_as_a_whole(dialect: str) -> None:
     assert content_of([sent[changed[0]]], "large") == CUT
 
 
-@dialects
+@in_every_dialect
 def test_no_result_becomes_one_line(dialect: str) -> None:
     left = content_of(prompt([OPENING, *call("r", LARGE), *SEEN, OPENING, *SEEN], dialect), "r")
     assert len(left) == 5159
@@ -1358,7 +1356,7 @@ def test_no_result_becomes_one_line(dialect: str) -> None:
     assert left.endswith(TAIL)
 
 
-@dialects
+@in_every_dialect
 def test_no_count_and_no_mark_is_written_into_a_message(dialect: str) -> None:
     steps = [*FREEZING, *call("r", LARGE), *SEEN]
     messages = written(steps, dialect)
@@ -1366,7 +1364,7 @@ def test_no_count_and_no_mark_is_written_into_a_message(dialect: str) -> None:
         assert dumped(sent).replace(json.dumps(CUT)[1:-1], LARGE) == dumped(messages[: len(sent)])
 
 
-@dialects
+@in_every_dialect
 def test_history_from_before_the_opening_is_never_cut(dialect: str) -> None:
     before = [step for n in range(5) for step in call(f"old{n}", LARGE)]
     steps = [*before, OPENING, *SEEN, user(500_000), *SEEN, *call("new", LARGE), *SEEN]
@@ -1375,7 +1373,7 @@ def test_history_from_before_the_opening_is_never_cut(dialect: str) -> None:
     assert content_of(sent, "new") == CUT
 
 
-@dialects
+@in_every_dialect
 def test_no_default_of_the_host_is_changed(dialect: str) -> None:
     steps = [OPENING, *call("r", LARGE), *SEEN]
     narrow = gate(cut=CutConfig(threshold=100, head=10, tail=10), tools={"read"}, keep_views=1)
@@ -1385,7 +1383,7 @@ def test_no_default_of_the_host_is_changed(dialect: str) -> None:
     assert contents(prompts(steps, dialect)[1:], "r") == [LARGE, LARGE, LARGE, CUT]
 
 
-@dialects
+@in_every_dialect
 def test_a_skill_never_passes_the_gate(dialect: str) -> None:
     steps = [OPENING, *call("r", "x" * 1_000_000, "skill"), *SEEN, OPENING, *SEEN, *SEEN]
     messages = written(steps, dialect)
@@ -1393,7 +1391,7 @@ def test_a_skill_never_passes_the_gate(dialect: str) -> None:
     assert is_cut("skill", dialect, tools={*DEFAULT_TOOLS, "skill"})
 
 
-@dialects
+@in_every_dialect
 def test_the_gate_writes_no_file(dialect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for variable in ("HOME", "USERPROFILE", "XDG_STATE_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):

@@ -27,11 +27,21 @@ from gating import (
     shared,
     user,
 )
-from talk import DIALECTS, Call, Message, Response, Result, Results, Step, User, content_of, requests, written
+from talk import (
+    Call,
+    Message,
+    Response,
+    Result,
+    Results,
+    Step,
+    User,
+    content_of,
+    in_every_dialect,
+    requests,
+    written,
+)
 from toolprune import CutConfig, GateConfig, ToolpruneError
 from toolprune.dialects import read
-
-dialects = pytest.mark.parametrize("dialect", DIALECTS)
 
 FAMILY = "👨\u200d👩\u200d👧\u200d👦"
 """Four people and three joiners: one emoji of seven code points."""
@@ -61,13 +71,13 @@ def text(value: str) -> dict[str, Any]:
 # Text
 
 
-@dialects
+@in_every_dialect
 def test_an_emoji_that_straddles_the_end_of_the_head(dialect: str) -> None:
     # It has the UTF-16 units 4096 and 4097, counted from 1, and is code point 4096.
     assert left("a" * 4095 + "😀" + "b" * 5000, dialect) == "a" * 4095 + "😀" + MARKER + "b" * 1024
 
 
-@dialects
+@in_every_dialect
 def test_a_family_of_emoji_across_the_cut(dialect: str) -> None:
     across = "a" * 4093 + FAMILY + "b" * 5000
     assert left(across, dialect) == "a" * 4093 + "👨\u200d👩" + MARKER + "b" * 1024
@@ -75,7 +85,7 @@ def test_a_family_of_emoji_across_the_cut(dialect: str) -> None:
     assert whole == "a" * 4093 + MARKER + "b" * 1024
 
 
-@dialects
+@in_every_dialect
 def test_a_colour_sequence_across_the_cut(dialect: str) -> None:
     across = "a" * 4094 + "\x1b[31m" + "b" * 5000
     assert left(across, dialect) == "a" * 4094 + "\x1b[" + MARKER + "b" * 1024
@@ -84,19 +94,19 @@ def test_a_colour_sequence_across_the_cut(dialect: str) -> None:
         assert left(across, dialect, cut=CutConfig(boundary=boundary)) == "a" * 4094 + MARKER + "b" * 1024
 
 
-@dialects
+@in_every_dialect
 def test_8_193_han_characters(dialect: str) -> None:
     assert left("漢" * 8193, dialect) == "漢" * 4096 + MARKER + "漢" * 1024
     assert stays("漢" * 8192, dialect)
 
 
-@dialects
+@in_every_dialect
 def test_astral_characters_only(dialect: str) -> None:
     assert stays("😀" * 8192, dialect)
     assert left("😀" * 8193, dialect) == "😀" * 4096 + MARKER + "😀" * 1024
 
 
-@dialects
+@in_every_dialect
 @pytest.mark.parametrize("number", [0xD83D, 0xDE00])
 def test_lone_surrogates_only(dialect: str, number: int) -> None:
     surrogate = chr(number)
@@ -108,7 +118,7 @@ def test_lone_surrogates_only(dialect: str, number: int) -> None:
     assert content_of(prompt(opened, dialect, gate(latch_tokens=11)), "r") == LARGE
 
 
-@dialects
+@in_every_dialect
 def test_a_result_that_contains_the_marker(dialect: str) -> None:
     assert left("a" * 100 + MARKER + "b" * 9000, dialect) == (
         "a" * 100 + MARKER + "b" * (4096 - 100 - 39) + MARKER + "b" * 1024
@@ -117,7 +127,7 @@ def test_a_result_that_contains_the_marker(dialect: str) -> None:
     assert left("a" * 4096 + MARKER + "b" * 5000, dialect) == "a" * 4096 + MARKER + "b" * 1024
 
 
-@dialects
+@in_every_dialect
 def test_a_cut_with_a_line_feed_behind_it(dialect: str) -> None:
     assert stays(CUT + "\n", dialect)
     assert left(CUT + "\n", dialect, cut=CutConfig(threshold=5159)) == CUT[:-1024] + "t" * 1023 + "\n"
@@ -132,21 +142,21 @@ def test_a_threshold_too_small_for_the_marker() -> None:
     assert CutConfig(threshold=39, head=0, tail=0).threshold == 39
 
 
-@dialects
+@in_every_dialect
 def test_one_json_string_of_30_kb(dialect: str) -> None:
     string = json.dumps("a" * (30_720 - 2))
     assert len(string) == 30_720
     assert left(string, dialect) == '"' + "a" * 4095 + MARKER + "a" * 1023 + '"'
 
 
-@dialects
+@in_every_dialect
 def test_a_data_uri_of_4_mb(dialect: str) -> None:
     uri = "data:image/png;base64," + "A" * 4_000_000
     assert left(uri, dialect) == uri[:4096] + MARKER + "A" * 1024
     assert stays([text("A picture:"), {"type": "image", "source": {"type": "url", "url": uri}}], dialect)
 
 
-@dialects
+@in_every_dialect
 def test_text_an_image_and_text(dialect: str) -> None:
     image = {"type": "image", "source": "AA=="}
     messages = written(told([text("a" * 5000), image, text("b" * 5000)]), dialect)
@@ -156,12 +166,12 @@ def test_text_an_image_and_text(dialect: str) -> None:
     assert sent[1] is kept
 
 
-@dialects
+@in_every_dialect
 def test_no_blocks(dialect: str) -> None:
     assert stays([], dialect)
 
 
-@dialects
+@in_every_dialect
 def test_a_content_of_null(dialect: str) -> None:
     messages = written(told(""), dialect)
     holder, field = messages[2], "output" if dialect == "openai-responses" else "content"
@@ -175,7 +185,7 @@ def test_a_content_of_null(dialect: str) -> None:
 # Lists
 
 
-@dialects
+@in_every_dialect
 def test_a_tool_that_is_not_on_the_list(dialect: str, caplog: pytest.LogCaptureFixture) -> None:
     steps = [OPENING, *call("r", "x" * 1_000_000, "look_up"), *SEEN, *SEEN]
     with caplog.at_level(logging.WARNING, logger="toolprune"):
@@ -183,7 +193,7 @@ def test_a_tool_that_is_not_on_the_list(dialect: str, caplog: pytest.LogCaptureF
     assert ["look_up" in record.getMessage() for record in caplog.records] == [True]
 
 
-@dialects
+@in_every_dialect
 def test_a_memory_tool_of_an_mcp_server(dialect: str) -> None:
     steps = [OPENING, *call("r", LARGE, "mcp__memory__read_graph"), *SEEN]
     messages = written(steps, dialect)
@@ -201,7 +211,7 @@ def test_an_error_of_20_000_characters() -> None:
     assert gate().apply(messages) is messages
 
 
-@dialects
+@in_every_dialect
 def test_an_error_in_the_middle_of_the_output(dialect: str) -> None:
     output = "a" * 6000 + "Traceback (most recent call last)" + "b" * 6000
     messages = written(told(output), dialect)
@@ -209,7 +219,7 @@ def test_an_error_in_the_middle_of_the_output(dialect: str) -> None:
     assert content_of(messages, "r") == output
 
 
-@dialects
+@in_every_dialect
 def test_one_line_of_20_000_characters_that_ends_in_failed(dialect: str) -> None:
     assert left("x" * 19_994 + "FAILED", dialect) == "x" * 4096 + MARKER + "x" * 1018 + "FAILED"
     by_lines = left("x" * 19_994 + "FAILED", dialect, cut=CutConfig(boundary="line"))
@@ -219,7 +229,7 @@ def test_one_line_of_20_000_characters_that_ends_in_failed(dialect: str) -> None
 # Pairs and ids
 
 
-@dialects
+@in_every_dialect
 def test_two_calls_in_one_message_one_result_cut(dialect: str) -> None:
     steps: list[Step] = [
         OPENING,
@@ -236,7 +246,7 @@ def test_two_calls_in_one_message_one_result_cut(dialect: str) -> None:
     assert json.dumps(list(sent)) == expected
 
 
-@dialects
+@in_every_dialect
 def test_text_and_results_in_one_user_message(dialect: str) -> None:
     calls = (Call("r", "read"),)
     steps: list[Step] = [OPENING, Response(calls=calls), Results((Result("r", LARGE),), "And this?"), *SEEN]
@@ -255,7 +265,7 @@ def keys(steps: Sequence[Step], dialect: str) -> list[Any]:
     return [edit.key for edit in edits(steps, dialect)]
 
 
-@dialects
+@in_every_dialect
 def test_empty_ids(dialect: str) -> None:
     steps = [OPENING, *call("", LARGE, "skill"), *call("", LARGE, "read"), *call("", LARGE, "bash"), *SEEN]
     sent = prompt(steps, dialect)
@@ -267,7 +277,7 @@ def test_empty_ids(dialect: str) -> None:
     assert keys(together, dialect) == [("", 0), ("", 2)]
 
 
-@dialects
+@in_every_dialect
 def test_equal_ids(dialect: str) -> None:
     steps = [OPENING, *call("1", LARGE), *SEEN, *call("1", LARGE), *SEEN]
     sent = prompts(steps, dialect)
@@ -292,14 +302,14 @@ def keeps(call_id: str, dialect: str) -> bool:
     )
 
 
-@dialects
+@in_every_dialect
 def test_an_id_of_1_536_characters(dialect: str) -> None:
     assert keeps("i" * 1536, dialect)
     longer = [OPENING, *call("i" * 1536, LARGE), *call("i" * 1537, LARGE), *SEEN]
     assert keys(longer, dialect) == [("i" * 1536, 0), ("i" * 1537, 0)]
 
 
-@dialects
+@in_every_dialect
 @pytest.mark.parametrize("call_id", ["../x", "NUL", "a:b", "x."])
 def test_ids_that_look_like_paths(call_id: str, dialect: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     inner = tmp_path / "inner"
@@ -310,7 +320,7 @@ def test_ids_that_look_like_paths(call_id: str, dialect: str, tmp_path: Path, mo
     assert list(tmp_path.rglob("*")) == [inner]
 
 
-@dialects
+@in_every_dialect
 @pytest.mark.parametrize("call_id", ["a\nb", "\x00", "\x1b[31m", "\r\n", "\u2028", "\ud800"])
 def test_ids_with_newlines_or_control_characters(call_id: str, dialect: str) -> None:
     assert keeps(call_id, dialect)
@@ -319,7 +329,7 @@ def test_ids_with_newlines_or_control_characters(call_id: str, dialect: str) -> 
 # Cache
 
 
-@dialects
+@in_every_dialect
 def test_a_hundred_requests_with_one_cut_each(dialect: str) -> None:
     # Request n + 1 is the first that holds result n, so that request n + 4 cuts it: 4 to 103, which is a hundred.
     steps = [OPENING, *(step for n in range(103) for step in call(f"r{n}", LARGE))]
@@ -334,7 +344,7 @@ def test_a_hundred_requests_with_one_cut_each(dialect: str) -> None:
     assert breaks == [(n + 4, 2 * n + 2) for n in range(100)]
 
 
-@dialects
+@in_every_dialect
 def test_a_warm_prefix_of_219_000_tokens_with_its_only_large_result_near_the_head(dialect: str) -> None:
     # Ten times 21,890 and 10 are 219,000.
     steps = [User("Go."), *call("r", LARGE), *(step for _ in range(10) for step in (Response("Noted."), user(21_890)))]
@@ -345,7 +355,7 @@ def test_a_warm_prefix_of_219_000_tokens_with_its_only_large_result_near_the_hea
         assert asked.apply(passed) is passed
 
 
-@dialects
+@in_every_dialect
 def test_totals_that_flap_around_the_line(dialect: str) -> None:
     # A call of 10 tokens and a result of 2057, or 2061 in Anthropic's messages, and Noted. and Go on. of 10 each.
     both = 10 + 2057 + (4 if dialect == "anthropic" else 0)
@@ -364,7 +374,7 @@ def test_totals_that_flap_around_the_line(dialect: str) -> None:
     assert content_of(prompt([user(99_999 - both), *came, *SEEN], dialect), "r") == LARGE
 
 
-@dialects
+@in_every_dialect
 def test_deciding_twice(dialect: str) -> None:
     messages = written([*FREEZING, *call("r", LARGE), *SEEN], dialect)
     before = copy.deepcopy(messages)
@@ -377,7 +387,7 @@ def test_deciding_twice(dialect: str) -> None:
     assert asked.decide(read(messages)) == first
 
 
-@dialects
+@in_every_dialect
 def test_a_pass_with_nothing_to_do(dialect: str) -> None:
     arguments = r'{"a":1.0,"b":"\u00e9"}'
     messages = written([OPENING, *call("r", "short"), *SEEN], dialect)
@@ -400,7 +410,7 @@ def test_a_pass_with_nothing_to_do(dialect: str) -> None:
 # Resume
 
 
-@dialects
+@in_every_dialect
 def test_cut_reload_cut(dialect: str) -> None:
     steps = [*FREEZING, *call("a", LARGE), *SEEN, *call("b", LARGE)]
     messages = written(steps, dialect)
@@ -413,7 +423,7 @@ def test_cut_reload_cut(dialect: str) -> None:
     assert prompt(further, dialect) == prompts(further, dialect)[-1]
 
 
-@dialects
+@in_every_dialect
 def test_an_old_large_result_a_cut_one_and_a_new_large_one(dialect: str) -> None:
     steps = [*FREEZING, *call("host", CUT), *call("cut", LARGE), *SEEN, *call("new", LARGE), *SEEN]
     sent = prompts(steps, dialect)
@@ -421,7 +431,7 @@ def test_an_old_large_result_a_cut_one_and_a_new_large_one(dialect: str) -> None
     assert [content_of(sent[-2], key) for key in ("old", "host", "cut", "new")] == [LARGE, CUT, CUT, LARGE]
 
 
-@dialects
+@in_every_dialect
 def test_one_turn_of_300_steps(dialect: str) -> None:
     # Go. takes 9 tokens, each call and result 2067 (Anthropic 2071). After 48 of them that is 99,225 (99,417), after 49
     # 101,292 (101,488), so that 49 are frozen. Three responses are behind r296 at the end, two behind r297.
@@ -432,7 +442,7 @@ def test_one_turn_of_300_steps(dialect: str) -> None:
     assert prompt(steps, dialect) == lived
 
 
-@dialects
+@in_every_dialect
 def test_an_original_after_a_restart(dialect: str) -> None:
     messages = written([OPENING, *call("r", "first"), *call("r", LARGE), *SEEN], dialect)
     saved = json.dumps(messages)

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -169,7 +170,7 @@ def uninstall(profile: Profile, *, purge: bool = False, dry_run: bool = False) -
         changes.do(f"removed {profile.record_file}", profile.record_file.unlink)
     for folder in sorted(profile.ours.glob("plugin-*")):
         if not purge and not _users(profile, folder):
-            changes.do(f"removed {folder}", lambda folder=folder: shutil.rmtree(folder))  # type: ignore[misc]
+            changes.do(f"removed {folder}", partial(shutil.rmtree, folder))
     if purge and profile.ours.is_dir():
         changes.do(f"removed {profile.ours} and all that was in it", lambda: shutil.rmtree(profile.ours))
     if not dry_run:
